@@ -129,6 +129,17 @@ pub trait QueueDiscipline: Send {
     fn evict(&mut self) -> Option<QueuedPacket> {
         None
     }
+
+    /// Drops some packets, because others that share a limit with them need the room. Nothing if the
+    /// discipline cannot.
+    fn shed(&mut self, drops: &mut Drops) {
+        let _ = drops;
+    }
+
+    /// Shows the packets that wait, in any order; none if the discipline cannot.
+    fn visit(&self, show: &mut dyn FnMut(&QueuedPacket)) {
+        let _ = show;
+    }
 }
 
 /// A queue discipline as data.

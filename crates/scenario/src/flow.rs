@@ -51,6 +51,11 @@ pub struct Flow {
     /// The link whose departures count as this flow's throughput; by default the slowest link of its path.
     #[serde(default)]
     pub bottleneck: Option<String>,
+    /// The differentiated services code point of the flow's packets in both directions: a name, such as
+    /// `"EF"`, `"AF41"` or `"CS1"`, or a number up to 63. It decides the access category on 802.11n, ac and
+    /// ax, as in Linux; 0 by default.
+    #[serde(default)]
+    pub dscp: Option<Dscp>,
     /// If true, the flow is background (a warm-up, cross traffic) rather than under study: it is recorded like
     /// any other, and marked.
     #[serde(default)]
@@ -58,6 +63,51 @@ pub struct Flow {
     /// The keys of the transports, as they are written.
     #[serde(skip)]
     pub settings: Settings,
+}
+
+/// A differentiated services code point.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Dscp {
+    /// Its value.
+    Number(u8),
+    /// Its name.
+    Name(String),
+}
+
+impl Dscp {
+    /// The value; `None` for a name or a number that does not exist.
+    pub fn value(&self) -> Option<u8> {
+        let name = match self {
+            Self::Number(number) => return (*number < 64).then_some(*number),
+            Self::Name(name) => name.to_ascii_uppercase(),
+        };
+        let digits = |prefix: &str| name.strip_prefix(prefix).map(str::as_bytes);
+        match name.as_str() {
+            "DF" | "BE" => return Some(0),
+            "LE" => return Some(1),
+            "VA" => return Some(44),
+            "NQB" => return Some(45),
+            "EF" => return Some(46),
+            _ => {}
+        }
+        match (digits("CS"), digits("AF")) {
+            (Some(&[class @ b'0'..=b'7']), _) => Some((class - b'0') << 3),
+            (_, Some(&[class @ b'1'..=b'4', drop @ b'1'..=b'3'])) => {
+                Some((class - b'0') << 3 | (drop - b'0') << 1)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl core::fmt::Display for Dscp {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "{name:?}"),
+        }
+    }
 }
 
 /// Ordered pairs of nodes, drawn without repetition, as ns-2's `cbrgen` draws them.

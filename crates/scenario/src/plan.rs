@@ -99,7 +99,10 @@ impl<P: TransportPlan> Plan<P> {
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
         let mut notes = Vec::new();
         let mut links = links::plan(scenario, &nodes, base, &mut notes)?;
-        let wifi = wifi::plan(scenario, base, &mut notes)?;
+        let mut wifi = wifi::plan(scenario, base, &mut notes)?;
+        let categories = qos::categories_of_flows(scenario)?;
+        let qos = wifi.iter_mut().filter_map(|wifi| wifi.qos.as_mut());
+        qos.for_each(|qos| qos.categories.clone_from(&categories));
         let reach = Reach::new(&nodes.list, &links, &wifi);
         let flows = flows::plan(transports, scenario, &nodes, &links, &reach, base, &mut notes)?;
         let events = links::plan_events(scenario, &links, base, &mut notes)?;

@@ -5,7 +5,7 @@ pub mod qos;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use self::qos::{Ampdu, Band, Edca};
+use self::qos::{Ampdu, Aql, Band, Edca};
 use super::controller::ControllerKeys;
 use super::discipline::Discipline;
 use super::quantity::{Decibels, Frequency, Length, Power, QueueLimit, Rate, Size, Time};
@@ -44,6 +44,13 @@ pub struct Wifi {
     /// Parameters of the access categories of 802.11n, ac and ax.
     #[serde(default)]
     pub edca: Option<Edca>,
+    /// If true, receivers of 802.11n, ac and ax share the airtime of a station, otherwise its transmissions.
+    /// True by default, without a `queue` or a `discipline`.
+    #[serde(default)]
+    pub airtime_fairness: Option<bool>,
+    /// Airtime that may wait at a MAC of 802.11n, ac and ax.
+    #[serde(default)]
+    pub aql: Option<Aql>,
     /// Preamble of DSSS frames.
     #[serde(default)]
     pub preamble: Preamble,
@@ -80,7 +87,9 @@ pub struct Wifi {
     /// as ns-2 does. By default they know all addresses, as clients and access points always do.
     #[serde(default)]
     pub arp: bool,
-    /// The limit of each station's queue; 50 packets by default.
+    /// The limit of each station's queue; 50 packets by default. Stations of 802.11n, ac and ax without a
+    /// `queue` and a
+    /// `discipline` have FQ-CoDel for each receiver and category, as Linux does.
     #[serde(default)]
     pub queue: Option<QueueLimit>,
     /// The discipline of each station's queue; drop-tail by default.
@@ -141,6 +150,10 @@ pub struct Station {
     pub short_retries: Option<u16>,
     /// Its attempts for data frames after RTS and CTS.
     pub long_retries: Option<u16>,
+    /// Its parameters of the access categories of 802.11n, ac and ax.
+    pub edca: Option<Edca>,
+    /// Its share of the airtime of the stations of 802.11n, ac and ax that send to it; 256 by default.
+    pub airtime_weight: Option<u16>,
 }
 
 /// Probe frames of rt-Winf: data frames of the reserved subtype 1001, which their receiver acknowledges and discards.
@@ -216,7 +229,8 @@ pub enum RateControl {
     Fixed,
     /// Automatic rate fallback: up after ten acknowledgements or a time, down after two failures.
     Arf,
-    /// The rate of the highest measured throughput, with a tenth of the frames at other rates.
+    /// The rate of the highest measured throughput, with a tenth of the frames at other rates. With 802.11n,
+    /// ac and ax that is Minstrel-HT of Linux, with its probes and chains of rates.
     Minstrel,
 }
 

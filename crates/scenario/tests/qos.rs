@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use whimbrel_netsim::StationIndex;
 use whimbrel_netsim::medium::QosConfig;
+use whimbrel_netsim::{FlowId, QueueLimit, StationIndex};
 use whimbrel_units::Duration;
-use whimbrel_wifi::edca::{AccessCategory, CategoryParameters};
+use whimbrel_wifi::airtime::QueueLimits;
+use whimbrel_wifi::edca::{AccessCategory, CategoryParameters, Turns};
 use whimbrel_wifi::frame::bytes::{Header, has_valid_check_sequence};
 use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wifi::phy::Mode;
@@ -143,6 +144,151 @@ fn what_does_not_exist_is_named_with_its_key_and_value() {
         assert!(error.contains(expected), "{error}\nlacks\n{expected}");
     }
 }
+
+/// The queues of Linux are the default, and a scenario's own queue is a driver's.
+#[test]
+fn receivers_have_queues_and_shares_of_airtime_unless_there_is_a_queue() {
+    let config = qos(&[("wifi.air.aql.high", json!("20 ms"))]);
+    let queues = config.queues.as_ref().expect("queues of receivers");
+    let (linux, queue) = (QueueLimits::LINUX, &queues.queue);
+    assert_eq!(queues.limits, QueueLimits { high: Duration::from_millis(20), ..linux });
+    assert_eq!((queue.codel.target, queue.codel.ecn, queue.quantum), (Duration::from_millis(20), true, 300));
+    assert_eq!((config.mac.turns, config.access_point.turns), (Turns::Airtime, Turns::Airtime));
+    let limit = |changes: &[(&str, Value)]| changed(HOME, changes).unwrap().wifi[0].limit;
+    assert_eq!(limit(&[]), QueueLimit::Packets(8_192));
+    let driver = [("wifi.air.queue", json!("1000 packets"))];
+    assert_eq!((qos(&driver).queues, qos(&driver).mac.turns), (None, Turns::Transmissions));
+    assert_eq!(limit(&driver), QueueLimit::Packets(1_000));
+    let unfair = [("wifi.air.airtime_fairness", json!(false))];
+    assert_eq!(qos(&unfair).mac.turns, Turns::Transmissions);
+    assert!(qos(&unfair).queues.is_some());
+    let weights = qos(&[("node.phone.station", json!({ "airtime_weight": 512 }))]).weights;
+    assert_eq!(weights, BTreeMap::from([(StationIndex(1), 512)]));
+}
+
+/// A phone at the edge of the range: the highest scheme carries nothing, and Minstrel-HT finds one that does.
+#[test]
+fn the_rate_adapts_to_the_distance() {
+    let far = |changes: &[(&str, Value)]| {
+        let edge = [
+            ("wifi.air.noise", json!("-88 dBm")),
+            ("wifi.air.radio", json!({ "power": "20 dBm", "frequency": "5.5 GHz", "range": "200 m" })),
+            ("wifi.air.propagation", json!({ "kind": "log-distance", "exponent": 2.5 })),
+            ("node.phone.position", json!([60, 0])),
+        ];
+        let changes: Vec<_> = edge.into_iter().chain(changes.iter().cloned()).collect();
+        let record = whimbrel_lab::run(&changed(HOME, &changes).unwrap(), 1);
+        record.table("flows").unwrap().number("goodput_bps", 0).unwrap()
+    };
+    let (fixed, adapted) = (far(&[]), far(&[("wifi.air.rate_control", json!("minstrel"))]));
+    println!("{fixed} {adapted}");
+    assert!(fixed < 1e6 && adapted > 30e6, "{fixed} {adapted}");
+    let both = mistake(&[("wifi.air.rate_control", json!("minstrel")), ("wifi.air.mcs", json!(3))]);
+    assert!(both.contains("wifi[0].mcs"), "{both}");
+    let other = mistake(&[("wifi.air.rate_control", json!("arf"))]);
+    assert!(other.contains("wifi[0].rate_control"), "{other}");
+}
+
+#[test]
+fn the_dscp_of_a_flow_decides_its_category() {
+    let category = |dscp: Value| {
+        let categories = qos(&[("flow.download.dscp", dscp)]).categories;
+        categories.get(&FlowId(0)).copied().unwrap_or(AccessCategory::BestEffort)
+    };
+    let cases = [
+        (json!("EF"), AccessCategory::Voice),
+        (json!("AF41"), AccessCategory::Video),
+        (json!("cs1"), AccessCategory::Background),
+        (json!("LE"), AccessCategory::BestEffort),
+        (json!("AF13"), AccessCategory::BestEffort),
+        (json!(46), AccessCategory::Voice),
+        (json!(0), AccessCategory::BestEffort),
+    ];
+    for (dscp, expected) in cases {
+        assert_eq!(category(dscp.clone()), expected, "{dscp}");
+    }
+    for wrong in [json!("AF51"), json!("AF10"), json!("CS8"), json!(64), json!("gold")] {
+        let error = mistake(&[("flow.download.dscp", wrong.clone())]);
+        assert!(error.contains("flow[0].dscp") && error.contains("a number up to 63"), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_station_may_have_categories_of_its_own() {
+    let changes = [
+        ("wifi.air.edca.voice.txop_limit", json!("2080 us")),
+        ("node.phone.station", json!({ "edca": { "video": { "cw_min": 3 } } })),
+    ];
+    let config = qos(&changes);
+    let own = config.own_categories[&StationIndex(1)];
+    let [voice, video] = [AccessCategory::Voice, AccessCategory::Video].map(|category| category as usize);
+    assert_eq!((own[voice].txop_limit, own[video].cw_min), (Duration::from_micros(2_080), 3));
+    assert_eq!((own[video].aifsn, config.mac.categories[video].cw_min), (2, 7));
+    assert_eq!((config.access_point.categories[voice].aifsn, own.len()), (1, 4));
+    let older = mistake(&[
+        ("wifi.air.standard", json!("802.11g")),
+        ("node.phone.station", json!({ "airtime_weight": 512 })),
+    ]);
+    assert!(older.contains("node[1].station.airtime_weight"), "{older}");
+    let rate = mistake(&[("node.phone.station", json!({ "rate": "54 Mbit/s" }))]);
+    assert!(rate.contains("node[1].station.rate"), "{rate}");
+}
+
+/// The delay of a call during a download, in milliseconds: with the queues of Linux, and with a driver's of
+/// 1000 packets.
+#[test]
+fn a_call_beside_a_download_has_a_short_delay() {
+    let delay = |changes: &[(&str, Value)]| {
+        let plan = changed(LOADED, changes).unwrap();
+        let record = whimbrel_lab::run(&plan, 1);
+        let flows = record.table("flows").expect("every run has flows");
+        assert!(flows.number("goodput_bps", 0).unwrap() > 10e6, "{:?}", flows.number("goodput_bps", 0));
+        flows.number("delay_mean_s", 1).expect("a column of numbers") * 1e3
+    };
+    let linux = delay(&[]);
+    let driver = delay(&[("wifi.air.queue", json!("1000 packets"))]);
+    let voice = delay(&[("flow.call.dscp", json!("EF"))]);
+    println!("{linux} ms, {driver} ms, {voice} ms");
+    assert!(driver > 200.0, "{driver} ms");
+    assert!(linux < 30.0, "{linux} ms");
+    assert!(voice < 0.7 * linux, "{voice} ms beside {linux} ms");
+}
+
+/// A download over a link of 802.11ax with MCS 1 at 20 MHz, and a call to the same phone.
+const LOADED: &str = r#"
+[simulation]
+duration = "12 s"
+warm_up = "4 s"
+[[wifi]]
+name = "air"
+standard = "802.11ax"
+width = "20 MHz"
+streams = 1
+mcs = 1
+[[node]]
+name = "router"
+wifi = "air"
+position = [0, 0]
+access_point = { ssid = "home" }
+[[node]]
+name = "phone"
+wifi = "air"
+position = [5, 0]
+client = { ssid = "home" }
+[[flow]]
+name = "download"
+from = "router"
+to = "phone"
+transport = "tcp"
+tcp = { preset = "linux", congestion = "cubic" }
+[[flow]]
+name = "call"
+from = "router"
+to = "phone"
+transport = "udp"
+payload = "160 B"
+traffic = { kind = "cbr", rate = "64 kbit/s" }
+"#;
 
 /// 400 Mbit/s pass, in far fewer transmissions than packets: 1000 of 1028 bytes are payload.
 #[test]

@@ -7,6 +7,7 @@
 mod ideal;
 mod io;
 mod observation;
+mod station;
 mod wifi;
 
 use core::any::Any;
@@ -15,13 +16,15 @@ use std::collections::{BTreeMap, VecDeque};
 use whimbrel_units::Instant;
 
 pub use ideal::IdealMedium;
-pub(crate) use io::{Effect, Station};
-pub use io::{MediumIo, TakenPacket};
+pub(crate) use io::Effect;
+pub use io::{Lane, MediumIo, TakenPacket};
 pub use observation::{Association, FrameReport, Observation};
+pub use station::Lanes;
+pub(crate) use station::Station;
 pub use whimbrel_wifi::mobility::Position;
 pub use wifi::{
     AirFrame, ArpConfig, ArpStats, ChannelUsage, InfrastructureConfig, InvalidRole, ManagementStats,
-    QosConfig, QosMedium, StationRole, WifiConfig, WifiMedium,
+    QosConfig, QosMedium, ReceiverQueues, StationRole, WifiConfig, WifiMedium,
 };
 
 use crate::events::EventSource;
@@ -34,6 +37,11 @@ use crate::{Count, NodeId, StationIndex};
 /// Every [`TakenPacket`] taken leaves exactly once: [delivered](MediumIo::deliver), [lost](MediumIo::lose), or
 /// [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next timeout.
 pub trait Medium: Any + Send {
+    /// How the packets of a station are divided among queues of their own; `None` for one queue.
+    fn lanes(&self) -> Option<Lanes> {
+        None
+    }
+
     /// A station was added.
     fn handle_station(&mut self, station: StationIndex) {
         let _ = station;

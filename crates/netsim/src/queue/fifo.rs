@@ -42,6 +42,10 @@ impl Fifo {
         self.packets.front().map_or(Duration::ZERO, |head| now.saturating_since(head.arrival))
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &QueuedPacket> {
+        self.packets.iter()
+    }
+
     pub(super) fn head(&self) -> Option<&QueuedPacket> {
         self.packets.front()
     }

@@ -162,6 +162,14 @@ impl QueueDiscipline for FqCoDel {
     fn backlog(&self) -> Count {
         self.backlog
     }
+
+    fn shed(&mut self, drops: &mut Drops) {
+        self.drop_from_longest(drops);
+    }
+
+    fn visit(&self, show: &mut dyn FnMut(&QueuedPacket)) {
+        self.queues.iter().flat_map(|queue| queue.fifo.iter()).for_each(show);
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Instant};
 use super::Simulator;
 use super::forward::Next;
 use crate::events::Event;
-use crate::medium::{Medium, MediumIo, StationStats};
+use crate::medium::{Lanes, Medium, MediumIo, StationStats};
 use crate::network::{Effect, MediumSlot, Station};
 use crate::packets::{Header, PacketSlot};
 use crate::queue::{Discipline, DisciplineError, DropReason, DropTail};
@@ -34,7 +34,8 @@ impl<A: Agent> Simulator<A> {
         id
     }
 
-    /// Gives a node a station on a medium, with a queue of that discipline. Its random stream is named after the node.
+    /// Gives a node a station on a medium, with a queue of that discipline, unless the medium divides the
+    /// packets among [lanes](Medium::lanes). Its random stream is named after the node.
     ///
     /// # Errors
     /// If a parameter of the discipline is out of range.
@@ -51,7 +52,9 @@ impl<A: Agent> Simulator<A> {
         let random = self.streams.stream(&name, "queue");
         let queue = discipline.build(limit, random)?.unwrap_or_else(|| Box::new(DropTail::new(limit)));
         let slot = &mut self.network.media[medium.index()];
-        slot.stations.push(Station::new(node, queue, limit));
+        let lanes = slot.medium.lanes();
+        lanes.as_ref().map_or(Ok(()), Lanes::check)?;
+        slot.stations.push(Station::new(node, queue, limit, lanes));
         slot.numbers.entry(node).or_insert(index);
         slot.medium.handle_station(index);
         let id = StationId { medium, index };

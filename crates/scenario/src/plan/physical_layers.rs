@@ -124,6 +124,13 @@ pub(super) fn macs(scenario: &Scenario, key: &str, wifi: &Wifi) -> Result<Macs, 
     for (number, &(position, node)) in members.iter().enumerate() {
         let Some(keys) = &node.station else { continue };
         let key = format!("node[{position}].station");
+        let of_today = [("edca", keys.edca.is_some()), ("airtime_weight", keys.airtime_weight.is_some())];
+        if let Some((name, _)) = of_today.into_iter().find(|(_, is_given)| *is_given)
+            && super::qos::format(wifi.standard).is_none()
+        {
+            let expected = "no such key: it is one of \"802.11n\", \"802.11ac\" and \"802.11ax\"";
+            return Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected));
+        }
         match own.iter_mut().find(|(station, _)| *station == number) {
             Some((_, config)) => *config = own_mac(&key, keys, config.clone())?,
             None => own.push((number, own_mac(&key, keys, common.clone())?)),

@@ -1,12 +1,16 @@
 //! MACs of 802.11n, ac and ax, resolved.
 
-use whimbrel_netsim::StationIndex;
-use whimbrel_netsim::medium::{InfrastructureConfig, QosConfig, StationRole};
+use std::collections::BTreeMap;
+
+use whimbrel_netsim::medium::{InfrastructureConfig, QosConfig, ReceiverQueues, StationRole};
+use whimbrel_netsim::queue::{CoDelConfig, FqCoDelConfig};
+use whimbrel_netsim::{FlowId, QueueLimit, StationIndex};
 use whimbrel_units::Duration;
 use whimbrel_wifi::Phy;
 use whimbrel_wifi::aggregation::AggregateLimits;
+use whimbrel_wifi::airtime::QueueLimits;
 use whimbrel_wifi::edca::{
-    ACCESS_POINT_CATEGORIES, AccessCategory, CategoryParameters, EdcaConfig, TransmitRate,
+    ACCESS_POINT_CATEGORIES, AccessCategory, Adaptation, CategoryParameters, EdcaConfig, TransmitRate, Turns,
 };
 use whimbrel_wifi::medium::MediumConfig;
 use whimbrel_wifi::phy::{Format, GuardInterval, InvalidMode, LONGEST_PPDU, Mode, Width};
@@ -15,12 +19,19 @@ use super::{quoted, stations};
 use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Time};
-use crate::wifi::qos::{Band, Category};
-use crate::wifi::{MacRules, Preamble, RateControl, Standard, Wifi};
+use crate::wifi::qos::{Band, Category, Edca};
+use crate::wifi::{MacRules, Preamble, RateControl, Standard, Station, Wifi};
 
 /// The largest A-MSDU of 802.11n, and of the longest MPDU of 802.11ac and ax.
 const AMSDU_HT: u64 = 7_935;
 const AMSDU_VHT: u64 = 11_398;
+/// FQ-CoDel as mac80211 sets it up (`ieee80211_txq_setup_flows`), for one receiver and category. Linux
+/// divides 4096 queues among all.
+const CODEL_TARGET: Duration = Duration::from_millis(20);
+const FQ_QUANTUM: u32 = 300;
+const FLOW_QUEUES: u32 = 256;
+/// Packets of all receivers and categories together.
+pub(super) const DEVICE_LIMIT: QueueLimit = QueueLimit::Packets(8_192);
 /// TXOP limits are counted in units of 32 us by 8 bits.
 const LONGEST_TXOP: Duration = Duration::from_micros(255 * 32);
 
@@ -77,10 +88,9 @@ pub(super) fn plan(
         }
     }
     for (position, node) in stations::members(scenario, &wifi.name) {
-        let own = [("standard", node.standard.is_some()), ("station", node.station.is_some())];
-        if let Some((name, _)) = own.into_iter().find(|(_, is_given)| *is_given) {
+        if node.standard.is_some() {
             let expected = format!("none in a medium of {}: all stations are alike", self::name(format));
-            return invalid(&format!("node[{position}]"), name, "...", expected);
+            return invalid(&format!("node[{position}]"), "standard", "...", expected);
         }
         if node.access_point.as_ref().is_some_and(|point| point.rate.is_some()) {
             let expected =
@@ -93,7 +103,15 @@ pub(super) fn plan(
         Band::Ghz5 => Phy::ofdm(),
         Band::Ghz2_4 => Phy::erp_ofdm(),
     };
-    let base = EdcaConfig::station(phy, TransmitRate::Mode(mode));
+    let adaptation = match wifi.rate_control {
+        RateControl::Minstrel if wifi.mcs.is_some() => {
+            let expected = "no such key beside `rate_control`, which chooses".to_owned();
+            return invalid(key, "mcs", "...", expected);
+        }
+        RateControl::Minstrel => Adaptation::MinstrelHt,
+        _ => Adaptation::Fixed,
+    };
+    let base = EdcaConfig { adaptation, ..EdcaConfig::station(phy, TransmitRate::Mode(mode)) };
     let limits = limits(key, wifi, format, base.limits)?;
     let threshold = |Size(size): Size| u32::try_from(size.as_u64()).unwrap_or(u32::MAX);
     let mut mac = EdcaConfig {
@@ -109,20 +127,120 @@ pub(super) fn plan(
         buffer: 2 * usize::from(limits.window),
         ..base
     };
+    let queues = queues(key, wifi)?;
+    let is_fair = wifi.airtime_fairness.unwrap_or(queues.is_some());
+    mac.turns = if is_fair { Turns::Airtime } else { Turns::Transmissions };
     let mut access_point = EdcaConfig { categories: ACCESS_POINT_CATEGORIES, ..mac.clone() };
-    if let Some(category) = wifi.edca.and_then(|edca| edca.best_effort) {
-        let key = format!("{key}.edca.best_effort");
-        for config in [&mut mac, &mut access_point] {
-            let of_mac = &mut config.categories[AccessCategory::BestEffort as usize];
-            *of_mac = self::category(&key, &category, *of_mac)?;
-        }
+    for config in [&mut mac, &mut access_point] {
+        config.categories = categories(&format!("{key}.edca"), wifi.edca.as_ref(), config.categories)?;
     }
     let cells = infrastructure.map_or(Ok(Vec::new()), |roles| cells(scenario, wifi, roles))?;
-    Ok(Some(QosConfig { air, mac, access_point, cells, noise, seed: 0 }))
+    let (mut own_categories, mut weights) = (BTreeMap::new(), BTreeMap::new());
+    for (number, (position, node)) in stations::members(scenario, &wifi.name).into_iter().enumerate() {
+        let Some(station) = &node.station else { continue };
+        let key = format!("node[{position}].station");
+        if let Some(name) = foreign_station_key(station) {
+            let expected = format!("no such key: it is not one of {}", quoted(self::name(format)));
+            return invalid(&key, name, "...", expected);
+        }
+        let station_index = StationIndex::new(number);
+        if station.edca.is_some() {
+            let is_point = cells.contains(&Some(station_index));
+            let default = if is_point { access_point.categories } else { mac.categories };
+            let own = categories(&format!("{key}.edca"), station.edca.as_ref(), default)?;
+            own_categories.insert(station_index, own);
+        }
+        match station.airtime_weight {
+            Some(0) => return invalid(&key, "airtime_weight", 0, "a weight above zero".to_owned()),
+            Some(weight) => weights.extend([(station_index, weight)]),
+            None => {}
+        }
+    }
+    let categories = BTreeMap::new();
+    Ok(Some(QosConfig {
+        air,
+        mac,
+        access_point,
+        own_categories,
+        weights,
+        cells,
+        categories,
+        queues,
+        noise,
+        seed: 0,
+    }))
+}
+
+/// The queues of Linux, unless the scenario has a queue of its own.
+fn queues(key: &str, wifi: &Wifi) -> Result<Option<ReceiverQueues>, ScenarioError> {
+    if wifi.queue.is_some() || wifi.discipline.is_some() {
+        if wifi.aql.is_some() {
+            let expected = "no such key beside `queue` and `discipline`, which a driver empties".to_owned();
+            return invalid(key, "aql", "...", expected);
+        }
+        return Ok(None);
+    }
+    let keys = wifi.aql.unwrap_or_default();
+    let linux = QueueLimits::LINUX;
+    let time = |name: &str, given: Option<Time>, default: Duration| match given {
+        Some(Time(time)) if time.is_zero() => {
+            invalid(&format!("{key}.aql"), name, time, "a time above zero".to_owned())
+        }
+        given => Ok(given.map_or(default, |time| time.0)),
+    };
+    let limits = QueueLimits {
+        low: time("low", keys.low, linux.low)?,
+        high: time("high", keys.high, linux.high)?,
+        threshold: time("threshold", keys.threshold, linux.threshold)?,
+    };
+    let codel = CoDelConfig { target: CODEL_TARGET, ecn: true, ..CoDelConfig::default() };
+    let queue = FqCoDelConfig { codel, queues: FLOW_QUEUES, quantum: FQ_QUANTUM };
+    Ok(Some(ReceiverQueues { queue, limits }))
+}
+
+/// The categories of flows, without best effort.
+pub(super) fn categories_of_flows(
+    scenario: &Scenario,
+) -> Result<BTreeMap<FlowId, AccessCategory>, ScenarioError> {
+    let mut categories = BTreeMap::new();
+    let mut flows = 0..;
+    for (position, flow) in scenario.flow.iter().enumerate() {
+        let category = match &flow.dscp {
+            None => AccessCategory::BestEffort,
+            Some(dscp) => match dscp.value() {
+                Some(value) => AccessCategory::of_dscp(value),
+                None => {
+                    let expected =
+                        "a name, such as \"EF\", \"AF41\", \"CS1\" or \"LE\", or a number up to 63";
+                    return Err(ScenarioError::invalid(format!("flow[{position}].dscp"), dscp, expected));
+                }
+            },
+        };
+        let ids = flows.by_ref().take(super::copies(flow.count).len()).map(FlowId);
+        if category == AccessCategory::BestEffort {
+            ids.for_each(drop);
+        } else {
+            categories.extend(ids.map(|id| (id, category)));
+        }
+    }
+    Ok(categories)
+}
+
+/// A key of stations up to 802.11g that is given.
+fn foreign_station_key(station: &Station) -> Option<&'static str> {
+    let given = [
+        ("rate", station.rate.is_some()),
+        ("cw_min", station.cw_min.is_some()),
+        ("cw_max", station.cw_max.is_some()),
+        ("aifsn", station.aifsn.is_some()),
+        ("short_retries", station.short_retries.is_some()),
+        ("long_retries", station.long_retries.is_some()),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
 }
 
 /// Keys of 802.11n, ac and ax, and whether they are given.
-const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 8] {
+const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 10] {
     [
         ("band", wifi.band.is_some()),
         ("width", wifi.width.is_some()),
@@ -132,6 +250,8 @@ const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 8] {
         ("ampdu", wifi.ampdu.is_some()),
         ("amsdu", wifi.amsdu.is_some()),
         ("edca", wifi.edca.is_some()),
+        ("airtime_fairness", wifi.airtime_fairness.is_some()),
+        ("aql", wifi.aql.is_some()),
     ]
 }
 
@@ -141,7 +261,7 @@ fn foreign_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
         ("preamble", wifi.preamble != Preamble::Long),
         ("mac", wifi.mac == MacRules::Ns2),
         ("rate", wifi.rate.is_some()),
-        ("rate_control", wifi.rate_control != RateControl::Fixed),
+        ("rate_control", wifi.rate_control == RateControl::Arf),
         ("protection", wifi.protection.is_some()),
         ("control_rate", wifi.control_rate.is_some()),
         ("group_rate", wifi.group_rate.is_some()),
@@ -260,6 +380,28 @@ fn limits(
         limits.amsdu_bytes = size.as_u64() as u32;
     }
     Ok(limits)
+}
+
+/// The parameters of all categories, as far as `keys` has others than `default`.
+fn categories(
+    key: &str,
+    keys: Option<&Edca>,
+    default: [CategoryParameters; 4],
+) -> Result<[CategoryParameters; 4], ScenarioError> {
+    let mut parameters = default;
+    let Some(keys) = keys else { return Ok(parameters) };
+    let given = [
+        ("background", keys.background),
+        ("best_effort", keys.best_effort),
+        ("video", keys.video),
+        ("voice", keys.voice),
+    ];
+    for (parameters, (name, given)) in parameters.iter_mut().zip(given) {
+        if let Some(given) = given {
+            *parameters = category(&format!("{key}.{name}"), &given, *parameters)?;
+        }
+    }
+    Ok(parameters)
 }
 
 fn category(

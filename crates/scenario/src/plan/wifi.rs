@@ -254,6 +254,8 @@ fn one(
     }
     let (air, noise) = (radio.medium(rule), noise(key, wifi)?);
     let qos = qos::plan(scenario, key, wifi, infrastructure.as_ref(), air, noise)?;
+    let has_receiver_queues = qos.as_ref().is_some_and(|qos| qos.queues.is_some());
+    let limit = if has_receiver_queues { qos::DEVICE_LIMIT } else { limit };
     Ok(WifiPlan {
         name: wifi.name.clone(),
         stations,

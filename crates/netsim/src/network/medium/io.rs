@@ -4,92 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{FrameReport, MediumLoss, Observation, StationStats};
+use super::station::Station;
+use super::{FrameReport, MediumLoss, Observation};
 use crate::capture::OnAir;
-use crate::packets::{ControllerId, Header, PacketSlot};
-use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
-use crate::{AgentId, Count, Ecn, NodeId, PacketId, QueueLimit, StationIndex};
-
-/// A node's interface on a medium.
-pub(crate) struct Station {
-    pub(crate) node: NodeId,
-    discipline: Box<dyn QueueDiscipline>,
-    limit: QueueLimit,
-    drops: Drops,
-    /// Slots and next hops of the packets that wait, in the order of their arrival; broadcasts have none.
-    next_hops: VecDeque<(PacketSlot, NodeId)>,
-    /// Packets that leave the queue without being sent, by slot; `true` for those that are then routed anew. They leave
-    /// when they reach the head, regardless of the discipline.
-    flushed: BTreeMap<PacketSlot, bool>,
-    /// Agents that the station's observations are handed to.
-    pub(crate) observers: Vec<AgentId>,
-    /// Number of the controller that sees the packets.
-    pub(crate) controller: Option<ControllerId>,
-    pub(crate) stats: StationStats,
-}
-
-impl Station {
-    pub(crate) fn new(node: NodeId, discipline: Box<dyn QueueDiscipline>, limit: QueueLimit) -> Self {
-        Self {
-            node,
-            discipline,
-            limit,
-            drops: Drops::default(),
-            next_hops: VecDeque::new(),
-            flushed: BTreeMap::new(),
-            observers: Vec::new(),
-            controller: None,
-            stats: StationStats::default(),
-        }
-    }
-
-    /// Packets and bytes that wait.
-    pub(crate) fn backlog(&self) -> Count {
-        self.discipline.backlog()
-    }
-
-    /// Queues a packet. Returns `false` if the discipline dropped it; drops are to be [taken](Self::take_drops).
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: QueuedPacket, next: Option<NodeId>) -> bool {
-        if let Some(node) = next {
-            self.next_hops.push_back((packet.slot, node));
-        }
-        self.discipline.enqueue(now, packet, &mut self.drops);
-        let accepted = !self.drops.iter().any(|(dropped, _)| dropped.slot == packet.slot);
-        if accepted {
-            self.stats.enqueued.add_packet(packet.size);
-        }
-        accepted
-    }
-
-    /// The packets that wait for a neighbour leave the queue without being sent.
-    pub(crate) fn flush(&mut self, neighbour: NodeId, is_salvage: bool) {
-        let waiting = self.next_hops.iter().filter(|&&(_, next)| next == neighbour);
-        self.flushed.extend(waiting.map(|&(slot, _)| (slot, is_salvage)));
-    }
-
-    /// Removes the next hop of a packet that leaves the queue. Most packets leave at the front.
-    fn take_next_hop(&mut self, slot: PacketSlot) -> Option<NodeId> {
-        let position = self.next_hops.iter().position(|&(waiting, _)| waiting == slot)?;
-        self.next_hops.remove(position).map(|(_, next)| next)
-    }
-
-    /// The packets that the discipline has dropped since the last call, in the order of their drops. The list is to be
-    /// [given back](Self::reuse_drops).
-    pub(crate) fn take_drops(&mut self) -> Vec<(QueuedPacket, DropReason)> {
-        let drops = self.drops.take();
-        for (packet, _) in &drops {
-            self.take_next_hop(packet.slot);
-            self.flushed.remove(&packet.slot);
-            self.stats.dropped.add_packet(packet.size);
-        }
-        drops
-    }
-
-    /// Keeps the memory of a list of drops that was processed.
-    pub(crate) fn reuse_drops(&mut self, drops: Vec<(QueuedPacket, DropReason)>) {
-        self.drops.reuse(drops);
-    }
-}
+use crate::packets::{Header, PacketSlot};
+use crate::queue::{DropReason, FlowKey, QueuedPacket};
+use crate::{Count, Ecn, NodeId, PacketId, StationIndex};
 
 /// A packet that the medium has taken from a station's queue.
 #[derive(PartialEq, Eq, Debug)]
@@ -108,6 +28,17 @@ pub struct TakenPacket {
     /// The ECN codepoint, which the medium may mark.
     pub ecn: Ecn,
     pub(crate) slot: PacketSlot,
+}
+
+/// A lane of a station, as the medium sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lane {
+    /// The class of its packets.
+    pub class: u8,
+    /// The station that all of its packets are for, if each receiver has a lane; `None` for broadcasts.
+    pub receiver: Option<StationIndex>,
+    /// Packets and bytes that wait.
+    pub backlog: Count,
 }
 
 /// A consequence of a call of a medium.
@@ -200,31 +131,52 @@ impl MediumIo<'_> {
     pub(crate) fn has_room(&self, station: StationIndex, others: u64, size: u32) -> bool {
         let mut backlog = self.backlog(station);
         backlog.packets += others;
-        self.stations[station.index()].limit.admits(backlog, size)
+        self.stations[station.index()].limit().admits(backlog, size)
     }
 
-    /// Takes the next packet out of a station's queue that was not flushed, with its next hop.
-    fn dequeue(&mut self, station: StationIndex) -> Option<(QueuedPacket, Option<NodeId>)> {
+    /// Takes the next packet out of a lane that was not flushed, with its next hop.
+    fn dequeue(&mut self, station: StationIndex, lane: usize) -> Option<(QueuedPacket, Option<NodeId>)> {
         loop {
             let from = &mut self.stations[station.index()];
-            let taken = from.discipline.dequeue(self.now, &mut from.drops);
-            let next = taken.as_ref().and_then(|packet| from.take_next_hop(packet.slot));
+            let taken = from.dequeue(self.now, lane);
             let drops = from.take_drops();
             for &(packet, reason) in &drops {
                 self.effects.push_back(Effect::Dropped { slot: packet.slot, station, reason });
             }
             from.reuse_drops(drops);
-            let packet = taken?;
-            let Some(is_salvage) = from.flushed.remove(&packet.slot) else { return Some((packet, next)) };
+            let (packet, next) = taken?;
+            let Some(is_salvage) = from.take_flushed(packet.slot) else { return Some((packet, next)) };
             from.stats.dropped.add_packet(packet.size);
             let (slot, station) = (packet.slot, station);
             self.effects.push_back(Effect::Flushed { slot, station, is_salvage });
         }
     }
 
-    /// Takes the next packet to send from a station's queue; `None` if none is left.
+    /// Takes the next packet to send from a station whose packets wait in one queue; `None` if none is left.
     pub fn take(&mut self, station: StationIndex) -> Option<TakenPacket> {
-        let (packet, next) = self.dequeue(station)?;
+        self.take_from(station, 0)
+    }
+
+    /// Number of a station's [lanes](super::Lanes).
+    pub fn lanes(&self, station: StationIndex) -> usize {
+        self.stations[station.index()].lanes()
+    }
+
+    /// The lane that the station's last packet was queued in.
+    pub fn last_lane(&self, station: StationIndex) -> usize {
+        self.stations[station.index()].last_lane()
+    }
+
+    /// What is known of a lane's packets.
+    pub fn lane(&self, station: StationIndex, lane: usize) -> Lane {
+        let (class, to, backlog) = self.stations[station.index()].lane(lane);
+        let receiver = to.and_then(|node| self.station(node));
+        Lane { class, receiver, backlog }
+    }
+
+    /// Takes the next packet to send from a lane of a station; `None` if none is left.
+    pub fn take_from(&mut self, station: StationIndex, lane: usize) -> Option<TakenPacket> {
+        let (packet, next) = self.dequeue(station, lane)?;
         let receiver = next.and_then(|node| self.station(node));
         Some(self.frame(station, packet, receiver))
     }

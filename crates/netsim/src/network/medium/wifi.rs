@@ -42,7 +42,7 @@ pub use self::managed::ManagementStats;
 pub use self::monitor::AirFrame;
 use self::monitor::Monitor;
 use self::payloads::Payloads;
-pub use self::qos::{QosConfig, QosMedium};
+pub use self::qos::{QosConfig, QosMedium, ReceiverQueues};
 use self::reception::Reception;
 pub use self::role::{InfrastructureConfig, InvalidRole, StationRole};
 use self::stations::{Stations, is_arp};

@@ -24,6 +24,15 @@ struct Payload {
     last_loss: Option<MediumLoss>,
     /// Its receiver has it, and waits for earlier ones.
     is_held: bool,
+    /// Airtime that it is expected to take, and an account of its sender.
+    charge: Charge,
+}
+
+/// Airtime on an account.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Charge {
+    pub(super) account: u32,
+    pub(super) micros: u32,
 }
 
 /// All packets in service or on the air, by handle.
@@ -49,6 +58,7 @@ impl Payloads {
             report,
             last_loss: None,
             is_held: false,
+            charge: Charge::default(),
         })
     }
 
@@ -60,6 +70,18 @@ impl Payloads {
     /// The station that sends the packet.
     pub(super) fn sender(&self, handle: u64) -> Option<StationIndex> {
         self.0.get(handle).map(|payload| payload.sender)
+    }
+
+    /// Notes the airtime that the packet is expected to take.
+    pub(super) fn set_charge(&mut self, handle: u64, charge: Charge) {
+        if let Some(payload) = self.0.get_mut(handle) {
+            payload.charge = charge;
+        }
+    }
+
+    /// The airtime that the packet was expected to take.
+    pub(super) fn charge(&self, handle: u64) -> Charge {
+        self.0.get(handle).map_or(Charge::default(), |payload| payload.charge)
     }
 
     /// Place of the packet in the store; `None` if it has left it.

@@ -1,29 +1,36 @@
 //! IEEE 802.11n, ac and ax: the machines of [`whimbrel_wifi::edca`] as a medium.
 //!
-//! Each station takes packets from its queue as long as its MAC has room for them, aggregates them and keeps the order of those that
-//! it receives. All stations of the medium know each other from the beginning: stations with an access point send to it alone, and
-//! block acknowledgements are agreed. Limits: no beacons and no association, one channel, every packet is best effort.
+//! Each station takes packets from its queues as long as its MAC has room for them, aggregates them and
+//! keeps the order of those that it receives. All stations of the medium know each other from the beginning:
+//! stations with an access point send to it alone, and block acknowledgements are agreed. Limits: no beacons
+//! and no association, one channel.
 
 mod captured;
 mod content;
+mod supply;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::aggregation::{Fate, Packet};
+use whimbrel_wifi::aggregation::Fate;
+use whimbrel_wifi::airtime::QueueLimits;
 use whimbrel_wifi::dcf::ReceptionError;
 use whimbrel_wifi::deadlines::Deadlines;
-use whimbrel_wifi::edca::{AccessCategory, CategoryCounters, Edca, EdcaConfig, Event, Ppdu};
+use whimbrel_wifi::edca::{
+    AccessCategory, CategoryCounters, CategoryParameters, Edca, EdcaConfig, Event, Ppdu,
+};
 use whimbrel_wifi::medium::{Link, Listener, Medium as Air, MediumConfig, ReceptionLoss};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Frame, FrameKind, MacAddress, SplitMix64};
 
 use self::content::{Contents, Noise};
+use self::supply::Supply;
 use super::payloads::Payloads;
 use super::usage::{ChannelUsage, Usage};
 use super::{LLC_BYTES, NOISE_STREAM};
-use crate::StationIndex;
-use crate::medium::{Medium, MediumIo, MediumLoss, Observation};
+use crate::medium::{Lanes, Medium, MediumIo, MediumLoss, Observation};
+use crate::queue::FqCoDelConfig;
+use crate::{FlowId, StationIndex};
 
 /// The channel of all stations, for the counters of its use.
 const CHANNEL: u8 = 1;
@@ -37,13 +44,31 @@ pub struct QosConfig {
     pub mac: EdcaConfig,
     /// Configuration of the MACs of access points.
     pub access_point: EdcaConfig,
+    /// Parameters of the categories of single stations.
+    pub own_categories: BTreeMap<StationIndex, [CategoryParameters; 4]>,
+    /// Weights of stations as receivers, in the division of a sender's airtime.
+    pub weights: BTreeMap<StationIndex, u16>,
     /// The access point of each station, by its number; `None` for access points. Empty if all stations send to each other.
     pub cells: Vec<Option<StationIndex>>,
+    /// The categories of some flows; all others are best effort.
+    pub categories: BTreeMap<FlowId, AccessCategory>,
+    /// Queues for each receiver and category, and what may wait at the MAC. `None` for a queue for each
+    /// category, from which the MAC takes packets as long as it has room.
+    pub queues: Option<ReceiverQueues>,
     /// Noise power at the receivers in watts: an MPDU is then lost by the ratio of signal to noise, its mode and its length. `None`
     /// for frames that noise does not destroy.
     pub noise: Option<f64>,
     /// Root of the stations' streams of random numbers.
     pub seed: u64,
+}
+
+/// Queues as Linux has them since 2016 to 2020.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReceiverQueues {
+    /// The queue for each receiver and category.
+    pub queue: FqCoDelConfig,
+    /// The airtime that may wait at the MAC.
+    pub limits: QueueLimits,
 }
 
 /// A medium of stations with quality of service, which are added in the order of the site's.
@@ -66,8 +91,7 @@ struct Stations {
     contents: Contents,
     /// Parts of the A-MPDU that each station receives which others have damaged.
     damage: Vec<Vec<(Instant, Instant)>>,
-    /// Pairs of stations that have agreed to block acknowledgements.
-    agreed: BTreeSet<(u32, u32)>,
+    supply: Supply,
 }
 
 impl QosMedium {
@@ -81,7 +105,7 @@ impl QosMedium {
             payloads: Payloads::default(),
             contents: Contents::new(noise),
             damage: vec![Vec::new(); site.stations()],
-            agreed: BTreeSet::new(),
+            supply: Supply::new(config.queues.as_ref().map(|queues| queues.limits), site.stations()),
         };
         let air = Air::new(config.air, site.stations());
         Self {
@@ -197,38 +221,18 @@ fn nothing() -> Frame {
 }
 
 impl Stations {
-    /// Processes a MAC's events, gives it packets, and notes its deadline.
+    /// Processes a MAC's events, gives it packets in place of those that are done, and notes its deadline.
     fn settle(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        let mut is_done = false;
         while let Some((at, event)) = self.machines[station.index()].poll_event() {
+            is_done |= matches!(event, Event::Done { .. });
             self.handle_event(at, station, event, io);
         }
-        while self.machines[station.index()].has_room(AccessCategory::BestEffort) {
-            let Some(frame) = io.take(station) else { break };
-            let receiver = frame.receiver;
-            let size = frame.size + LLC_BYTES;
-            let handle = self.payloads.insert(now, frame, receiver, io);
-            let to = receiver.map_or(MacAddress::BROADCAST, |to| MacAddress::station(to.0));
-            if let Some(to) = receiver {
-                self.agree(station, to);
-            }
-            let machine = &mut self.machines[station.index()];
-            machine.enqueue(now, to, AccessCategory::BestEffort, Packet { handle, size });
+        if is_done {
+            let Self { machines, payloads, supply, .. } = self;
+            supply.refill(now, station, machines, payloads, io);
         }
         self.set_deadline(station);
-    }
-
-    /// Two stations that exchange packets for the first time agree to block acknowledgements.
-    fn agree(&mut self, from: StationIndex, to: StationIndex) {
-        if !self.agreed.insert((from.0, to.0)) {
-            return;
-        }
-        let sender = &mut self.machines[from.index()];
-        let (rate, limits) = (sender.config().rate, sender.config().limits);
-        if rate.mode().is_some() && limits.ampdu_bytes > 0 {
-            sender.agree_to_send(MacAddress::station(to.0), AccessCategory::BestEffort, rate, limits);
-            let from = MacAddress::station(from.0);
-            self.machines[to.index()].agree_to_receive(from, AccessCategory::BestEffort, limits.window);
-        }
     }
 
     fn set_deadline(&mut self, station: StationIndex) {
@@ -244,6 +248,9 @@ impl Stations {
             }
             Event::Done { packet, fate, .. } => {
                 let is_own = self.payloads.sender(packet) == Some(station);
+                if is_own {
+                    self.supply.finish(station, self.payloads.charge(packet));
+                }
                 if let Some(report) = self.payloads.finish(at, packet, io)
                     && is_own
                 {
@@ -323,16 +330,32 @@ impl Listener for Reception<'_, '_> {
 }
 
 impl Medium for QosMedium {
+    fn lanes(&self) -> Option<Lanes> {
+        let classes = self.config.categories.iter().map(|(&flow, &category)| (flow, category as u8));
+        Some(Lanes {
+            classes: classes.collect(),
+            class: AccessCategory::BestEffort as u8,
+            by_receiver: self.config.queues.as_ref().map(|queues| queues.queue.clone()),
+        })
+    }
+
     fn handle_station(&mut self, station: StationIndex) {
         assert!(station.index() < self.site.stations(), "the site has {} stations", self.site.stations());
         let random = self.streams.stream(u64::from(station.0));
         let mac = if self.is_access_point(station) { &self.config.access_point } else { &self.config.mac };
-        let machine = Edca::new(MacAddress::station(station.0), mac.clone(), random);
+        let own = self.config.own_categories.get(&station);
+        let mac = EdcaConfig { categories: *own.unwrap_or(&mac.categories), ..mac.clone() };
+        let mut machine = Edca::new(MacAddress::station(station.0), mac, random);
+        for (receiver, &weight) in self.config.weights.iter().filter(|(receiver, _)| **receiver != station) {
+            machine.set_weight(MacAddress::station(receiver.0), weight);
+        }
         self.stations.machines.push(machine);
         self.stations.deadlines.add();
     }
 
     fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        let Stations { machines, payloads, supply, .. } = &mut self.stations;
+        supply.refill_lane(now, station, io.last_lane(station), machines, payloads, io);
         self.stations.settle(now, station, io);
     }
 
