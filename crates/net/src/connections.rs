@@ -257,7 +257,7 @@ impl<C: Kind> Connections<C> {
     }
     /// All subflows on a path, and their connections.
     pub(crate) fn on_path(&self, path: C::Address) -> Vec<(ConnectionHandle, SubflowId)> {
-        let of = |handle| C::on_path_of(self, handle, path).into_iter().map(move |id| (handle, id));
+        let of = |handle| C::on_path_of(&self.endpoint, handle, path).into_iter().map(move |id| (handle, id));
         self.mailboxes().flat_map(|(handle, _)| of(handle)).collect()
     }
     /// Sets the system's limit for datagrams of a connection on a path.
@@ -268,7 +268,7 @@ impl<C: Kind> Connections<C> {
         path: C::Address,
         limit: usize,
     ) {
-        for subflow in C::on_path_of(self, handle, path) {
+        for subflow in C::on_path_of(&self.endpoint, handle, path) {
             let Some(connection) = self.endpoint.connection_mut(handle) else { return };
             let present = connection.subflow(subflow).map(|it| it.snapshot().max_datagram);
             if present.is_some_and(|present| limit < present) {
@@ -285,7 +285,12 @@ impl<C: Kind> Connections<C> {
         quoted: Option<Quoted>,
         path_error: PathError,
     ) {
-        for (handle, subflow) in C::on_path(self, path, quoted) {
+        let on_path = || self.on_path(path);
+        let concerned = match quoted {
+            Some(quoted) => C::senders_of(&self.endpoint, quoted, path, on_path),
+            None => on_path(),
+        };
+        for (handle, subflow) in concerned {
             let Some(connection) = self.endpoint.connection_mut(handle) else { continue };
             connection.report(now, subflow, |it| report(it, now, quoted, path_error));
             self.endpoint.wake(handle);

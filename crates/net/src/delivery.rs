@@ -6,9 +6,10 @@ use whimbrel_units::Instant;
 
 use crate::Event;
 use crate::dtls::LayerEvent;
-use crate::inbox::{Inbox, Meaning};
+use crate::inbox::Inbox;
 use crate::kind::Kind;
 use crate::mailbox::Mailbox;
+use crate::received::Meaning;
 use crate::waiters::Wake;
 
 /// The consequences of events delivered to a mailbox.

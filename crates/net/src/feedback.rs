@@ -1,13 +1,9 @@
 //! Reports to the peer about the application: it did not receive a datagram, or cannot keep up (RFC 4340, Sections 11.6 and 11.7).
 
-use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::data_dropped::DropCode;
 
 use crate::kind::Kind;
-use crate::multipath::SubflowId;
-
-/// The name of a packet: its subflow and its number there.
-pub(crate) type PacketName = (SubflowId, SeqNo);
+use crate::received::PacketName;
 
 /// The state of a receive queue that is reported to the connection.
 #[derive(Debug)]

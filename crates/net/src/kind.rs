@@ -11,12 +11,9 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload};
 
-use crate::Received;
 use crate::carrier::Quoted;
-use crate::connections::Connections;
 use crate::dtls::Layer;
-use crate::feedback::PacketName;
-use crate::inbox::Meaning;
+use crate::received::{Meaning, PacketName, Received};
 use crate::trace::Trace;
 
 /// A kind of connections. What it reports is [`Event`]s in the end, and where it has parts, each is a subflow.
@@ -41,16 +38,14 @@ pub(crate) trait Kind: Transport<Event = <Self as Held>::Event> + Held {
     fn trace(trace: &Trace, event: &<Self as Held>::Event);
 
     /// The subflows of a connection that are on a path.
-    fn on_path_of(
-        connections: &Connections<Self>,
-        handle: ConnectionHandle,
+    fn on_path_of(endpoint: &Endpoint<Self>, handle: ConnectionHandle, path: Self::Address)
+    -> Vec<SubflowId>;
+    /// The subflows that have sent the quoted packet, or may have, of those `on_path`, and their connections.
+    fn senders_of(
+        endpoint: &Endpoint<Self>,
+        quoted: Quoted,
         path: Self::Address,
-    ) -> Vec<SubflowId>;
-    /// The subflows on a path, and their connections; with `quoted`, only the one that has sent that packet, or may have.
-    fn on_path(
-        connections: &Connections<Self>,
-        path: Self::Address,
-        quoted: Option<Quoted>,
+        on_path: impl FnOnce() -> Vec<(ConnectionHandle, SubflowId)>,
     ) -> Vec<(ConnectionHandle, SubflowId)>;
     /// The connection of a subflow.
     fn subflow(&self, subflow: SubflowId) -> Option<&Connection>;
@@ -117,21 +112,16 @@ impl Kind for Connection {
         trace.event(event);
     }
 
-    fn on_path_of(
-        connections: &Connections<Self>,
-        handle: ConnectionHandle,
-        path: SocketAddr,
-    ) -> Vec<SubflowId> {
-        let is_there = connections.endpoint.remote(handle) == Some(path);
+    fn on_path_of(endpoint: &Endpoint<Self>, handle: ConnectionHandle, path: SocketAddr) -> Vec<SubflowId> {
+        let is_there = endpoint.remote(handle) == Some(path);
         is_there.then_some(SubflowId(0)).into_iter().collect()
     }
-    fn on_path(
-        connections: &Connections<Self>,
+    fn senders_of(
+        endpoint: &Endpoint<Self>,
+        quoted: Quoted,
         path: SocketAddr,
-        quoted: Option<Quoted>,
+        _: impl FnOnce() -> Vec<(ConnectionHandle, SubflowId)>,
     ) -> Vec<(ConnectionHandle, SubflowId)> {
-        let Some(quoted) = quoted else { return connections.on_path(path) };
-        let endpoint = &connections.endpoint;
         let found = endpoint.find(path, quoted.source_port, quoted.destination_port);
         let is_meant = |handle: &_| endpoint.connection(*handle).is_some_and(|it| is_from(quoted, it));
         found.filter(is_meant).map(|handle| (handle, SubflowId(0))).into_iter().collect()
@@ -212,20 +202,21 @@ impl Kind for MultipathConnection {
         trace.multipath(event);
     }
 
-    fn on_path_of(connections: &Connections<Self>, handle: ConnectionHandle, path: Path) -> Vec<SubflowId> {
-        let connection = connections.endpoint.connection(handle);
+    fn on_path_of(endpoint: &Endpoint<Self>, handle: ConnectionHandle, path: Path) -> Vec<SubflowId> {
+        let connection = endpoint.connection(handle);
         let subflows = connection.into_iter().flat_map(MultipathConnection::subflows);
         subflows.filter(|(_, of)| *of == path).map(|(id, _)| id).collect()
     }
-    fn on_path(
-        connections: &Connections<Self>,
-        path: Path,
-        quoted: Option<Quoted>,
+    fn senders_of(
+        endpoint: &Endpoint<Self>,
+        quoted: Quoted,
+        _: Path,
+        on_path: impl FnOnce() -> Vec<(ConnectionHandle, SubflowId)>,
     ) -> Vec<(ConnectionHandle, SubflowId)> {
-        let mut found = connections.on_path(path);
+        let mut found = on_path();
         found.retain(|(handle, id)| {
-            let of = connections.endpoint.connection(*handle).and_then(|it| it.subflow(*id));
-            quoted.is_none_or(|quoted| of.is_some_and(|it| is_from(quoted, it)))
+            let of = endpoint.connection(*handle).and_then(|it| it.subflow(*id));
+            of.is_some_and(|it| is_from(quoted, it))
         });
         found
     }
