@@ -10,6 +10,7 @@ mod ad_hoc;
 mod capacity_accuracy;
 mod capacity_inference;
 mod captures;
+mod cases;
 mod classifiers;
 mod conservation;
 mod dccp;
