@@ -104,8 +104,8 @@ fn scream_beside_prague_has_its_share_with_a_virtual_round_trip_time() {
     assert!((23.8..25.8).contains(&with) && (5.2..7.2).contains(&without), "{with} and {without} Mbit/s");
 }
 
-/// ns-2.35 has 8.61 packets per second with RTS/CTS and 16.8 without in the middle, and 429 and 605 outside: means
-/// of 8 runs of 300 s of `benches/peers/middle.tcl`, whose standard deviations are 3 %.
+/// ns-2.35 has 8.61 packets per second with RTS/CTS and 16.8 without in the middle, and 429 and 605 outside.
+/// These are means of 8 runs of 300 s of `benches/peers/middle.tcl`, with standard deviations of 3 %.
 #[test]
 fn a_starved_middle_flow_has_as_little_as_in_ns2() {
     for (threshold, middle, outer) in [("0 B", 8.61, 429.0), ("3000 B", 16.8, 605.0)] {
