@@ -17,6 +17,7 @@
 //! - [`uplink`]: requests, reports and grants.
 //! - [`drx`] and [`rrc`]: when a terminal listens, and when it has a connection.
 //! - [`handover`]: reports, interruption, failure and re-establishment.
+//! - [`cell`]: one base station and its terminals, with all layers but handover.
 //!
 //! # Design
 //!
@@ -29,6 +30,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod amc;
+pub mod cell;
 pub mod drx;
 pub mod duplex;
 pub mod handover;
@@ -44,5 +46,6 @@ pub mod rrc;
 pub mod scheduler;
 pub mod uplink;
 
+pub use cell::{Cell, CellConfig, Channel};
 pub use level::{Decibels, Milliwatts, PowerLevel};
 pub use numerology::{InvalidCarrier, Numerology, ResourceBlocks, Standard};

@@ -107,9 +107,14 @@ impl Uplink {
 
     /// The terminal has this much to send, from the beginning of this slot on.
     pub fn handle_backlog(&mut self, now: Slot, duplex: &Duplex, backlog: ByteCount) {
+        if self.backlog == ByteCount::new(0) {
+            // A grant that found nothing to send is gone.
+            self.first = self.first.filter(|slot| *slot >= now);
+        }
         self.backlog = backlog;
-        let is_known = self.known > ByteCount::new(0)
-            || self.reports.iter().any(|(_, report)| *report > ByteCount::new(0));
+        // What the station knows last: a report of nothing stops the grants.
+        let newest = self.reports.back().map_or(self.known, |(_, report)| *report);
+        let is_known = newest > ByteCount::new(0);
         let is_served = is_known || self.first.is_some() || self.config.configured.is_some();
         if backlog > ByteCount::new(0) && !is_served {
             let request = self.config.requests.next(duplex, now);

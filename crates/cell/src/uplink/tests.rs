@@ -174,3 +174,25 @@ fn an_occasion_in_a_downlink_slot_moves_to_the_next_uplink_slot() {
     let often = Occasions { period: 1, offset: 0 };
     assert_eq!([0, 4, 5].map(|slot| often.next(&tdd(), Slot(slot)).0), [4, 4, 9]);
 }
+
+/// The station still schedules what it knew before, when its newest report says that nothing is left.
+#[test]
+fn data_after_a_report_of_nothing_are_requested() {
+    let duplex = Duplex::Frequency;
+    let mut uplink = Uplink::new(config(10, 0, 4));
+    uplink.handle_backlog(Slot(0), &duplex, ByteCount::new(105));
+    uplink.handle_sent(Slot(8), &duplex, ByteCount::new(100));
+    // The report of 5 B is one of 10 B.
+    assert_eq!(uplink.grant(Slot(16), &duplex), Some(Grant::Scheduled(ByteCount::new(10))));
+    uplink.handle_sent(Slot(16), &duplex, ByteCount::new(5));
+    uplink.handle_backlog(Slot(24), &duplex, ByteCount::new(700));
+    let (mut now, mut blocks) = (Slot(24), 0);
+    while let Some(next) = uplink.poll_timeout(now, &duplex) {
+        if uplink.grant(next, &duplex).is_some() {
+            uplink.handle_sent(next, &duplex, ByteCount::new(350));
+            blocks += 1;
+        }
+        now = next.after(1);
+    }
+    assert_eq!((blocks, uplink.requests()), (2, 2));
+}

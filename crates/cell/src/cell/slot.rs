@@ -1,0 +1,209 @@
+//! The work of one slot in one direction: repetitions first, then grants without competition, then the
+//! scheduler.
+
+use alloc::vec::Vec;
+
+use whimbrel_units::random::Random;
+use whimbrel_units::{ByteCount, Instant};
+
+use super::bearer::Block;
+use super::{Cell, Channel, OnAir};
+use crate::amc::lte::Direction;
+use crate::amc::{Mcs, ten_percent_point};
+use crate::duplex::Slot;
+use crate::harq::Attempt;
+use crate::numerology::ResourceBlocks;
+use crate::scheduler::UserIndex;
+use crate::uplink::Grant;
+
+/// Lists that are kept between slots, so that a slot allocates nothing for them.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Scratch {
+    users: Vec<UserIndex>,
+    schemes: Vec<Mcs>,
+    given: Vec<Option<UserIndex>>,
+}
+
+impl Cell {
+    pub(super) fn run_slot(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        direction: Direction,
+        channel: &impl Channel,
+    ) {
+        let is_used = match direction {
+            Direction::Down => self.config.duplex.down_symbols(slot) > 0,
+            Direction::Up => self.config.duplex.has_up(slot),
+        };
+        if !is_used {
+            return;
+        }
+        let mut free = self.config.groups.count();
+        for user in (0..self.terminals.len()).map(|user| UserIndex(user as u32)) {
+            self.repeat(now, slot, (user, direction), channel, &mut free);
+        }
+        let mut scratch = core::mem::take(&mut self.scratch);
+        scratch.users.clear();
+        scratch.schemes.clear();
+        for user in (0..self.terminals.len()).map(|user| UserIndex(user as u32)) {
+            let Some(mcs) = self.scheme(now, slot, (user, direction), channel) else { continue };
+            let grant = match direction {
+                Direction::Down => None,
+                Direction::Up => {
+                    let duplex = &self.config.duplex;
+                    let Some(grant) = self.terminals[user.0 as usize].uplink.grant(slot, duplex) else {
+                        continue;
+                    };
+                    Some(grant)
+                }
+            };
+            if let Some(Grant::Fixed(room)) = grant {
+                self.send_fixed(now, slot, user, (mcs, room), channel, &mut free);
+            } else {
+                scratch.users.push(user);
+                scratch.schemes.push(mcs);
+            }
+        }
+        self.schedule(now, slot, direction, channel, free, &mut scratch);
+        self.scratch = scratch;
+    }
+
+    /// Repetitions of a terminal that are due, as far as there is room.
+    fn repeat(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        (user, direction): (UserIndex, Direction),
+        channel: &impl Channel,
+        free: &mut u16,
+    ) {
+        let harq = &mut self.terminals[user.0 as usize].bearer(direction).harq;
+        while let Some((process, block)) = harq.due(slot) {
+            let (groups, needed) = (block.groups, block.needed);
+            if groups > *free {
+                return;
+            }
+            *free -= groups;
+            let sinr = channel.sinr(now, user, direction);
+            let attempt = Attempt { needed, sinr, draw: self.random.uniform() };
+            harq.repeat(slot, &self.config.duplex, process, attempt);
+            self.blocks += 1;
+        }
+        self.collect(slot, user, direction);
+    }
+
+    /// The scheme of a terminal that has data and can be served.
+    fn scheme(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        (user, direction): (UserIndex, Direction),
+        channel: &impl Channel,
+    ) -> Option<Mcs> {
+        let bearer = self.terminals[user.0 as usize].bearer(direction);
+        let has_data = bearer.backlog() > ByteCount::new(0) && bearer.ready_at <= now;
+        if !has_data || !bearer.harq.is_ready(slot) {
+            return None;
+        }
+        let adaptation = self.config.adaptation(direction);
+        Some(adaptation.mcs(adaptation.cqi(channel.reported(now, user, direction))?))
+    }
+
+    fn schedule(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        direction: Direction,
+        channel: &impl Channel,
+        free: u16,
+        scratch: &mut Scratch,
+    ) {
+        let Scratch { users, schemes, given } = scratch;
+        let efficiency = |user: UserIndex, _: u16| {
+            let place = users.binary_search(&user).unwrap_or(0);
+            self.config.adaptation(direction).efficiency(schemes[place])
+        };
+        let scheduler = if direction == Direction::Down { &mut self.down } else { &mut self.up };
+        scheduler.allocate(slot, users, free, efficiency, given);
+        for (user, mcs) in users.iter().zip(schemes.iter()) {
+            let own = || (0..free).filter(|group| given[usize::from(*group)] == Some(*user));
+            let groups = own().count() as u16;
+            let blocks = ResourceBlocks(own().map(|group| self.config.groups.blocks_of(group).0).sum());
+            if groups > 0 {
+                self.send(now, slot, (*user, direction), (*mcs, blocks, groups), channel);
+            }
+        }
+    }
+
+    /// Sends on a grant without competition: as many groups as its size needs.
+    fn send_fixed(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        user: UserIndex,
+        (mcs, room): (Mcs, ByteCount),
+        channel: &impl Channel,
+        free: &mut u16,
+    ) {
+        let groups = &self.config.groups;
+        let blocks = |count: u16| ResourceBlocks((0..count).map(|group| groups.blocks_of(group).0).sum());
+        let size = |count| self.config.sizes(Direction::Up).size(mcs, blocks(count), self.symbols(slot));
+        let Some(count) = (1..=*free).find(|count| size(*count) >= room || *count == *free) else { return };
+        let allocation = (mcs, blocks(count), count);
+        *free -= count;
+        self.send(now, slot, (user, Direction::Up), allocation, channel);
+    }
+
+    fn symbols(&self, slot: Slot) -> u32 {
+        match self.config.duplex.down_symbols(slot) {
+            0 => crate::numerology::SYMBOLS_PER_SLOT,
+            symbols => symbols,
+        }
+    }
+
+    fn send(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        (user, direction): (UserIndex, Direction),
+        (mcs, blocks, groups): (Mcs, ResourceBlocks, u16),
+        channel: &impl Channel,
+    ) {
+        let room = self.config.sizes(direction).size(mcs, blocks, self.symbols(slot));
+        let terminal = &mut self.terminals[user.0 as usize];
+        let mut segments = Vec::new();
+        let before = terminal.bearer(direction).backlog();
+        let is_poll = terminal.bearer(direction).fill(now, room, &mut segments);
+        if segments.is_empty() {
+            return;
+        }
+        let sent = before - terminal.bearer(direction).backlog();
+        if direction == Direction::Up {
+            terminal.uplink.handle_sent(slot, &self.config.duplex, sent);
+        }
+        if let Some(rrc) = &mut terminal.rrc {
+            rrc.handle_traffic(now);
+        }
+        let needed = ten_percent_point(self.config.adaptation(direction).efficiency(mcs));
+        let sinr = channel.sinr(now, user, direction);
+        let attempt = Attempt { needed, sinr, draw: self.random.uniform() };
+        let block = Block { segments, is_poll, groups, needed };
+        // A process is free: `scheme` has asked.
+        if terminal.bearer(direction).harq.send(slot, &self.config.duplex, block, attempt).is_ok() {
+            self.blocks += 1;
+        }
+        let scheduler = if direction == Direction::Down { &mut self.down } else { &mut self.up };
+        scheduler.handle_served(slot, user, room.bits() as f64);
+        self.collect(slot, user, direction);
+    }
+
+    /// Takes the outcomes of a terminal's blocks, which are known at the end of the slot.
+    fn collect(&mut self, slot: Slot, user: UserIndex, direction: Direction) {
+        let ends_at = slot.after(1).start(self.config.numerology);
+        let harq = &mut self.terminals[user.0 as usize].bearer(direction).harq;
+        while let Some((_, outcome)) = harq.poll_outcome() {
+            self.on_air.push_back(OnAir { ends_at, user, direction, outcome });
+        }
+    }
+}
