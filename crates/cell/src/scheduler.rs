@@ -19,6 +19,15 @@ impl UserIndex {
     }
 }
 
+/// A user with data.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Candidate {
+    /// The user.
+    pub user: UserIndex,
+    /// Bits to be sent. Whoever has enough groups for them gets no more.
+    pub backlog: f64,
+}
+
 /// A law of scheduling.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Policy {
@@ -89,12 +98,14 @@ pub struct Scheduler {
     means: Vec<Option<Mean>>,
     /// The user after the last of round robin's turns.
     turn: UserIndex,
+    /// Bits of the candidates that have no group yet, kept for its memory.
+    rest: Vec<f64>,
 }
 
 impl Scheduler {
     /// A scheduler without users.
     pub const fn new(policy: Policy) -> Self {
-        Self { policy, means: Vec::new(), turn: UserIndex(0) }
+        Self { policy, means: Vec::new(), turn: UserIndex(0), rest: Vec::new() }
     }
 
     /// Adds a user, or begins the mean of a known one anew.
@@ -136,47 +147,57 @@ impl Scheduler {
         decayed.max(NEARLY_NOTHING)
     }
 
-    /// Gives the groups of a slot to the users with data, in the order of `users`. `bits` are those that a
+    /// Gives the groups of a slot to the users with data, in the order of their numbers. `bits` is what a
     /// group would carry for a user, 0 for none. The result has one entry for each group; a group that is of
     /// use to nobody has none.
     pub fn allocate(
         &mut self,
         now: Slot,
-        users: &[UserIndex],
+        candidates: &[Candidate],
         groups: u16,
         bits: impl Fn(UserIndex, u16) -> f64,
         given: &mut Vec<Option<UserIndex>>,
     ) {
         given.clear();
-        if users.is_empty() {
-            given.resize(usize::from(groups), None);
+        if let Policy::RoundRobin { least } = self.policy {
+            self.take_turns(candidates, groups, least, given);
             return;
         }
-        match self.policy {
-            Policy::RoundRobin { least } => self.take_turns(users, groups, least, given),
-            Policy::MaximumRate => {
-                given.extend((0..groups).map(|group| best(users, |user| bits(user, group))))
+        let mut rest = core::mem::take(&mut self.rest);
+        rest.clear();
+        rest.extend(candidates.iter().map(|candidate| candidate.backlog));
+        for group in 0..groups {
+            let value = |place: usize| {
+                let user = candidates[place].user;
+                let value = bits(user, group);
+                match self.policy {
+                    _ if rest[place] <= 0.0 => 0.0,
+                    Policy::ProportionalFair { .. } => value / self.mean(now, user),
+                    _ => value,
+                }
+            };
+            let place = best(candidates.len(), value);
+            if let Some(place) = place {
+                rest[place] -= bits(candidates[place].user, group);
             }
-            Policy::ProportionalFair { .. } => {
-                let weight = |user| 1.0 / self.mean(now, user);
-                given.extend((0..groups).map(|group| best(users, |user| bits(user, group) * weight(user))));
-            }
+            given.push(place.map(|place| candidates[place].user));
         }
+        self.rest = rest;
     }
 
     fn take_turns(
         &mut self,
-        users: &[UserIndex],
+        candidates: &[Candidate],
         groups: u16,
         least: u16,
         given: &mut Vec<Option<UserIndex>>,
     ) {
-        let count = u16::try_from(users.len()).unwrap_or(u16::MAX);
+        let count = u16::try_from(candidates.len()).unwrap_or(u16::MAX).max(1);
         let share = (groups / count).max(least).clamp(1, groups.max(1));
-        let turns = usize::from((groups / share).min(count));
-        let first = users.iter().position(|user| *user >= self.turn).unwrap_or(0);
+        let turns = usize::from(groups / share).min(candidates.len());
+        let first = candidates.iter().position(|candidate| candidate.user >= self.turn).unwrap_or(0);
         for turn in 0..turns {
-            let user = users[(first + turn) % users.len()];
+            let user = candidates[(first + turn) % candidates.len()].user;
             given.extend((0..share).map(|_| Some(user)));
             self.turn = UserIndex(user.0 + 1);
         }
@@ -195,14 +216,14 @@ impl Scheduler {
     }
 }
 
-/// The user with the greatest value above 0, the first of equals.
-fn best(users: &[UserIndex], value: impl Fn(UserIndex) -> f64) -> Option<UserIndex> {
+/// The place with the greatest value above 0, the first of equals.
+fn best(count: usize, value: impl Fn(usize) -> f64) -> Option<usize> {
     let mut found = None;
     let mut greatest = 0.0;
-    for &user in users {
-        let value = value(user);
+    for place in 0..count {
+        let value = value(place);
         if value > greatest {
-            (found, greatest) = (Some(user), value);
+            (found, greatest) = (Some(place), value);
         }
     }
     found

@@ -13,14 +13,15 @@ use crate::amc::{Mcs, ten_percent_point};
 use crate::duplex::Slot;
 use crate::harq::Attempt;
 use crate::numerology::ResourceBlocks;
-use crate::scheduler::UserIndex;
+use crate::scheduler::{Candidate, UserIndex};
 use crate::uplink::Grant;
 
 /// Lists that are kept between slots, so that a slot allocates nothing for them.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Scratch {
-    users: Vec<UserIndex>,
-    schemes: Vec<Mcs>,
+    candidates: Vec<Candidate>,
+    /// The scheme of each candidate, and the bits of a resource block.
+    schemes: Vec<(Mcs, f64)>,
     given: Vec<Option<UserIndex>>,
 }
 
@@ -44,7 +45,7 @@ impl Cell {
             self.repeat(now, slot, (user, direction), channel, &mut free);
         }
         let mut scratch = core::mem::take(&mut self.scratch);
-        scratch.users.clear();
+        scratch.candidates.clear();
         scratch.schemes.clear();
         for user in (0..self.terminals.len()).map(|user| UserIndex(user as u32)) {
             let Some(mcs) = self.scheme(now, slot, (user, direction), channel) else { continue };
@@ -61,8 +62,8 @@ impl Cell {
             if let Some(Grant::Fixed(room)) = grant {
                 self.send_fixed(now, slot, user, (mcs, room), channel, &mut free);
             } else {
-                scratch.users.push(user);
-                scratch.schemes.push(mcs);
+                scratch.candidates.push(self.candidate(user, direction, grant));
+                scratch.schemes.push((mcs, self.bits_per_block(slot, direction, mcs)));
             }
         }
         self.schedule(now, slot, direction, channel, free, &mut scratch);
@@ -119,21 +120,40 @@ impl Cell {
         free: u16,
         scratch: &mut Scratch,
     ) {
-        let Scratch { users, schemes, given } = scratch;
-        let efficiency = |user: UserIndex, _: u16| {
-            let place = users.binary_search(&user).unwrap_or(0);
-            self.config.adaptation(direction).efficiency(schemes[place])
+        let Scratch { candidates, schemes, given } = scratch;
+        let groups = self.config.groups;
+        let bits = |user: UserIndex, group: u16| {
+            let place = candidates.binary_search_by_key(&user, |candidate| candidate.user).unwrap_or(0);
+            schemes[place].1 * f64::from(groups.blocks_of(group).0)
         };
         let scheduler = if direction == Direction::Down { &mut self.down } else { &mut self.up };
-        scheduler.allocate(slot, users, free, efficiency, given);
-        for (user, mcs) in users.iter().zip(schemes.iter()) {
+        scheduler.allocate(slot, candidates, free, bits, given);
+        for (Candidate { user, .. }, (mcs, _)) in candidates.iter().zip(schemes.iter()) {
             let own = || (0..free).filter(|group| given[usize::from(*group)] == Some(*user));
-            let groups = own().count() as u16;
-            let blocks = ResourceBlocks(own().map(|group| self.config.groups.blocks_of(group).0).sum());
-            if groups > 0 {
-                self.send(now, slot, (*user, direction), (*mcs, blocks, groups), channel);
+            let count = own().count() as u16;
+            let blocks = ResourceBlocks(own().map(|group| groups.blocks_of(group).0).sum());
+            if count > 0 {
+                self.send(now, slot, (*user, direction), (*mcs, blocks, count), channel);
             }
         }
+    }
+
+    /// The bits that a terminal has to send, as the station knows them.
+    fn candidate(&mut self, user: UserIndex, direction: Direction, grant: Option<Grant>) -> Candidate {
+        let backlog = match grant {
+            Some(Grant::Scheduled(known)) => known,
+            _ => self.terminals[user.0 as usize].bearer(direction).backlog(),
+        };
+        // With the headers of the segments at the block's ends.
+        let headers = self.config.bearer.header * 2;
+        Candidate { user, backlog: (backlog + headers).bits() as f64 }
+    }
+
+    /// The bits of a resource block, as a part of a block of one group.
+    fn bits_per_block(&self, slot: Slot, direction: Direction, mcs: Mcs) -> f64 {
+        let blocks = self.config.groups.blocks_of(0);
+        let size = self.config.sizes(direction).size(mcs, blocks, self.symbols(slot));
+        size.bits() as f64 / f64::from(blocks.0)
     }
 
     /// Sends on a grant without competition: as many groups as its size needs.

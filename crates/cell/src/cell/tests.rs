@@ -145,6 +145,14 @@ fn a_lone_packet_takes_a_slot_down_and_a_grant_up() {
 }
 
 #[test]
+fn small_packets_of_several_terminals_share_a_slot() {
+    let arrivals: Vec<Arrival> = (0..4).map(|user| (500, user, Direction::Down, 200)).collect();
+    let (outcomes, _) = run(lte(AM, NO_ERRORS), 4, &arrivals, &Constant(20.0));
+    assert_eq!(outcomes.len(), 4);
+    assert!(outcomes.iter().all(|outcome| outcome.at == Instant::from_millis(2)), "{outcomes:?}");
+}
+
+#[test]
 fn a_saturated_cell_has_the_rate_of_its_blocks() {
     let arrivals: Vec<Arrival> = (0..4_000).map(|id| (0, id % 4, Direction::Down, 1_000)).collect();
     for (combining, share) in [(NO_ERRORS, 1.0), (Combining::Fixed([0.1; 4]), 0.9)] {

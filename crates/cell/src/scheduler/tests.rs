@@ -2,7 +2,7 @@ use std::vec::Vec;
 
 use whimbrel_units::random::{Random, SplitMix64};
 
-use super::{Groups, Newcomer, Policy, Scheduler, UserIndex};
+use super::{Candidate, Groups, Newcomer, Policy, Scheduler, UserIndex};
 use crate::amc::lte::{Direction, LteMcs};
 use crate::amc::{Mcs, McsTable};
 use crate::duplex::Slot;
@@ -16,18 +16,24 @@ fn users(count: u32) -> Vec<UserIndex> {
     (0..count).map(UserIndex).collect()
 }
 
+/// Users with full buffers.
+fn full(users: &[UserIndex]) -> Vec<Candidate> {
+    users.iter().map(|user| Candidate { user: *user, backlog: f64::INFINITY }).collect()
+}
+
 /// Bytes per second of each of the users with these MCSs and full buffers, without errors.
 fn shares(policy: Policy, groups: Groups, direction: Direction, mcs: &[u8]) -> Vec<f64> {
     let table = LteMcs { direction, table: McsTable::Qam64 };
     let users = users(mcs.len() as u32);
     let mut scheduler = Scheduler::new(policy);
     users.iter().for_each(|user| scheduler.add(Slot(0), *user));
+    let candidates = full(&users);
     let mut given = Vec::new();
     let mut bytes = std::vec![0.0; mcs.len()];
     let slots = 12_000;
     for slot in (0..slots).map(Slot) {
         let whole = |user: UserIndex| f64::from(table.block_bits(Mcs(mcs[user.0 as usize]), groups.blocks));
-        scheduler.allocate(slot, &users, groups.count(), |user, _| whole(user), &mut given);
+        scheduler.allocate(slot, &candidates, groups.count(), |user, _| whole(user), &mut given);
         for user in &users {
             let own = (0..groups.count()).filter(|group| given[usize::from(*group)] == Some(*user));
             let blocks = own.map(|group| groups.blocks_of(group).0).sum();
@@ -89,6 +95,7 @@ fn rayleigh(memory: f64, means: &[f64]) -> (Vec<f64>, Vec<f64>) {
     users.iter().for_each(|user| scheduler.add(Slot(0), *user));
     let mut random = SplitMix64::new(11);
     let (mut bits, mut time) = (std::vec![0.0; means.len()], std::vec![0.0; means.len()]);
+    let candidates = full(&users);
     let (slots, settling) = (120_000, 10_000);
     let mut given = Vec::new();
     for slot in 0..slots {
@@ -99,7 +106,7 @@ fn rayleigh(memory: f64, means: &[f64]) -> (Vec<f64>, Vec<f64>) {
                 libm::log2(1.0 + libm::pow(10.0, mean / 10.0) * gain)
             })
             .collect();
-        scheduler.allocate(Slot(slot), &users, 1, |user, _| rates[user.0 as usize], &mut given);
+        scheduler.allocate(Slot(slot), &candidates, 1, |user, _| rates[user.0 as usize], &mut given);
         let served = given[0].unwrap();
         scheduler.handle_served(Slot(slot), served, rates[served.0 as usize]);
         if slot >= settling {
@@ -145,7 +152,7 @@ fn captured(others: u32, memory: f64, newcomer: Newcomer) -> u64 {
     known.iter().for_each(|user| scheduler.add(Slot(0), *user));
     let mut given = Vec::new();
     let mut serve = |scheduler: &mut Scheduler, slot, users: &[UserIndex]| {
-        scheduler.allocate(slot, users, 1, |_, _| 1000.0, &mut given);
+        scheduler.allocate(slot, &full(users), 1, |_, _| 1000.0, &mut given);
         let served = given[0].unwrap();
         scheduler.handle_served(slot, served, 1000.0);
         served
@@ -200,8 +207,23 @@ fn a_group_of_use_to_nobody_is_given_to_nobody() {
     let mut scheduler = Scheduler::new(NS3);
     scheduler.add(Slot(0), UserIndex(0));
     let mut given = Vec::new();
-    scheduler.allocate(Slot(0), &[UserIndex(0)], 2, |_, group| f64::from(group) * 8.0, &mut given);
+    scheduler.allocate(Slot(0), &full(&[UserIndex(0)]), 2, |_, group| f64::from(group) * 8.0, &mut given);
     assert_eq!(given, [None, Some(UserIndex(0))]);
     scheduler.allocate(Slot(0), &[], 2, |_, _| 8.0, &mut given);
     assert_eq!(given, [None, None]);
+}
+
+#[test]
+fn a_user_gets_no_more_than_the_backlog_needs() {
+    for policy in [NS3, Policy::MaximumRate] {
+        let mut scheduler = Scheduler::new(policy);
+        let mut candidates = full(&users(2));
+        candidates[0].backlog = 1_500.0;
+        candidates.iter().for_each(|candidate| scheduler.add(Slot(0), candidate.user));
+        let mut given = Vec::new();
+        // The first user is the better one.
+        let bits = |user: UserIndex, _| if user.0 == 0 { 1_000.0 } else { 400.0 };
+        scheduler.allocate(Slot(0), &candidates, 5, bits, &mut given);
+        assert_eq!(given, [0, 0, 1, 1, 1].map(|user| Some(UserIndex(user))));
+    }
 }
