@@ -5,6 +5,8 @@
 //! next deadline ([`Cell::poll_timeout`]). A [`Channel`] says what the radio is like. Each packet has one
 //! outcome: it is delivered, in the order of its bearer, or lost with a cause.
 //!
+//! Packets that are given before the time of their instant join the slot that begins then.
+//!
 //! Slots in which nobody has anything to send are never looked at: the next slot is computed from queues,
 //! repetitions and grants.
 

@@ -23,6 +23,16 @@
 //!
 //! - LTE and NR are two parameter sets of one model: each difference (block sizes, slots, order at RLC or
 //!   PDCP) is a value, and no machine asks for the generation.
+//! - Shadows, fades and lines of sight are functions of a place or of a distance travelled, as sums of waves
+//!   whose spectra give the correlations of the standards. Neither order nor number of queries changes a
+//!   channel, and time that nobody asks about costs nothing.
+//! - RLC has NR's form for both generations: a number for each packet, ranges of bytes in blocks. LTE numbers
+//!   blocks instead; with a packet in each block the published times of release are the same.
+//! - A handover keeps the numbers of the packets that are not acknowledged, and the receiver keeps what is
+//!   complete, as after a status report of PDCP: no packet is delivered twice or overtaken.
+//! - The uplink is times that are computed from occasions, not a machine that ticks. A report counts as known
+//!   to the station from the slot on in which its answer can be used.
+//! - [`Cell`] composes all layers but handover, which spans cells. Each packet has one outcome.
 #![no_std]
 
 extern crate alloc;
