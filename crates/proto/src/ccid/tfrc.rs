@@ -128,12 +128,14 @@ fn features(end: HalfEnd, config: &TfrcConfig) -> Vec<FeaturePreference> {
             _ => FeaturePreference::accept(feature, value),
         }
     };
-    // Timestamps serve only the receiver, which requires them.
+    // Timestamps serve only the receiver, which requires them. A server that sends has to prefer them, as its
+    // preference decides (RFC 4340, Section 6.3.1).
     let timestamps = match end {
         HalfEnd::Receiver if config.needs_timestamps() => {
             FeaturePreference::demand(FeatureNumber::SendTimestamps, 1)
         }
-        _ => FeaturePreference::accept(FeatureNumber::SendTimestamps, 0),
+        HalfEnd::Receiver => FeaturePreference::accept(FeatureNumber::SendTimestamps, 0),
+        HalfEnd::Sender => FeaturePreference::accept(FeatureNumber::SendTimestamps, 1),
     };
     vec![
         by_sender(FeatureNumber::SendRttEstimate, config.send_rtt_estimate),

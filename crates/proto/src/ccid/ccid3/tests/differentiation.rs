@@ -78,6 +78,21 @@ fn losses_are_classified_by_the_timestamps_requested_from_the_sender() {
 }
 
 #[test]
+fn a_client_that_receives_gets_the_timestamps_that_it_requests() {
+    let client = telling_apart(Differentiation::unguarded(Scheme::Spike));
+    let mut pair = Pair::connected_with(client, config(all()));
+    for _ in 0..20 {
+        pair.send(End::Server, 0);
+        pair.run_for(Duration::from_millis(25));
+    }
+    let of_server =
+        |sent: &&SentPacket| sent.from == End::Server && sent.packet.packet_type() == PacketType::Data;
+    let newest = pair.sent.iter().rev().find(of_server).unwrap();
+    let is_timestamp = |option: &DccpOption| matches!(option, DccpOption::Timestamp(_));
+    assert!(newest.packet.options.iter().any(is_timestamp), "{:?}", newest.packet.options);
+}
+
+#[test]
 fn a_classifier_based_on_interarrival_times_requests_no_timestamps() {
     let server = telling_apart(Differentiation::unguarded(Scheme::ModifiedBiaz));
     let mut pair = Pair::connected_with(config(all()), server);
