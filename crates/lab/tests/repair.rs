@@ -168,6 +168,22 @@ fn a_classifier_with_the_truth_counts_no_loss_of_a_radio() {
     assert!(share > 0.98, "{share}");
 }
 
+/// Packets overtake each other by up to 60 ms. Repair orders them itself, so that being overtaken is no loss.
+#[test]
+fn reordering_is_no_loss_to_a_repaired_flow() {
+    let reordered = "netem = { delay = \"30 ms\", jitter = \"30 ms\" }";
+    let of = |keys: &str| {
+        let repair = format!("repair = {{ latency = \"150 ms\", early = true }}\n{keys}");
+        let record = record(&text(reordered, &repair));
+        let flows = record.table("flows").expect("flows");
+        ["loss_event_rate_mean", "frames_in_time", "frames"].map(|name| number(flows, name))
+    };
+    let [rate, in_time, frames] = of("");
+    assert!(rate < 1e-5 && in_time >= frames, "{rate}, {in_time} of {frames}");
+    let [by_packets, ..] = of("dccp = { loss_detection = \"ndupack\" }");
+    assert!(by_packets > 1e-4, "a loss event rate of {by_packets} with losses by number");
+}
+
 #[test]
 fn the_ends_of_a_repaired_flow_may_freeze() {
     let record = record(&text(LOSS, "repair = { latency = \"150 ms\" }\ndccp = { freeze = {} }"));

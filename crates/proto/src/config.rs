@@ -130,8 +130,9 @@ pub enum PathMtuDiscovery {
 /// The rule by which a missing packet is declared lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LossDetection {
-    /// On leaving the reorder buffer ([`ReceiveConfig::reorder_delay`]), as in `papers/reorder`; as
-    /// `Packets` if there is no buffer.
+    /// On leaving the reorder buffer ([`ReceiveConfig::reorder_delay`]), as in `papers/reorder`. Without a
+    /// buffer as `Rack` if [repair](Config::repair) is offered, which orders datagrams itself, and as
+    /// `Packets` otherwise.
     #[default]
     Automatic,
     /// After three packets with higher numbers (RFC 5348, Section 5.1), even if datagrams wait in a reorder
@@ -309,7 +310,16 @@ impl Default for Config {
 impl Config {
     /// `true` if received packets wait for the preceding ones, for delivery or for loss detection.
     pub fn orders_arrivals(&self) -> bool {
-        self.receive.reorder_delay.is_some() || self.receive.loss_detection == LossDetection::Rack
+        self.receive.reorder_delay.is_some() || self.detects_by_time()
+    }
+
+    /// `true` if a missing packet is lost after a time that adapts to the measured reordering.
+    pub(crate) fn detects_by_time(&self) -> bool {
+        match self.receive.loss_detection {
+            LossDetection::Rack => true,
+            LossDetection::Automatic => self.repair && self.receive.reorder_delay.is_none(),
+            LossDetection::Packets | LossDetection::FirstPacket => false,
+        }
     }
 
     /// `true` if a packet counts as lost when it leaves the reorder buffer.
@@ -319,7 +329,7 @@ impl Config {
 
     /// `true` if losses are detected in order of sequence numbers, after a time, rather than on arrival.
     pub(crate) fn detects_in_order(&self) -> bool {
-        self.detects_by_delivery() || self.receive.loss_detection == LossDetection::Rack
+        self.detects_by_delivery() || self.detects_by_time()
     }
 
     /// Number of packets with higher numbers after which a missing packet is lost; one, if packets were

@@ -54,7 +54,8 @@ impl JsonSchema for ReorderSize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
-    /// The end of its waiting time in the reorder buffer, if there is one (`reorder_delay`); otherwise three packets.
+    /// The end of its waiting time in the reorder buffer, if there is one (`reorder_delay`); otherwise `rack` in a
+    /// repaired flow, and three packets in others.
     #[default]
     Automatic,
     /// Three packets with higher numbers (RFC 5348, Section 5.1), also beside a reorder buffer.

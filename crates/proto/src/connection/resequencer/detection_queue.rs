@@ -7,7 +7,6 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 use super::ReorderSnapshot;
 use super::queued_packet::QueuedPacket;
 use crate::Config;
-use crate::config::LossDetection;
 
 /// Three packets after a missing one declare it lost (RFC 5348, Section 5.1): while two wait, it is not.
 const BY_PACKETS: BufferSize = BufferSize::Fixed(NDUPACK as u32 - 1);
@@ -24,7 +23,7 @@ pub(super) struct DetectionQueue {
 impl DetectionQueue {
     /// Creates the queue, if `config` enables it. `first` is the number of the first expected packet.
     pub(super) fn new(config: &Config, first: u64) -> Option<Self> {
-        if config.receive.loss_detection != LossDetection::Rack {
+        if !config.detects_by_time() {
             return None;
         }
         let buffer_config = ReorderConfig {
