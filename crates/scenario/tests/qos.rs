@@ -172,7 +172,10 @@ fn the_rate_adapts_to_the_distance() {
     let far = |changes: &[(&str, Value)]| {
         let edge = [
             ("wifi.air.noise", json!("-88 dBm")),
-            ("wifi.air.radio", json!({ "power": "20 dBm", "frequency": "5.5 GHz", "range": "200 m" })),
+            ("wifi.air.radio.power", json!("20 dBm")),
+            ("wifi.air.radio.frequency", json!("5.5 GHz")),
+            ("wifi.air.radio.receive_threshold", json!("-82 dBm")),
+            ("wifi.air.radio.carrier_sense_threshold", json!("-82 dBm")),
             ("wifi.air.propagation", json!({ "kind": "log-distance", "exponent": 2.5 })),
             ("node.phone.position", json!([60, 0])),
         ];
