@@ -1,6 +1,6 @@
-//! Speed of the laboratory: CPU seconds of three scenarios, and link forwards per CPU second.
+//! Speed of the laboratory: CPU seconds of a few scenarios, and link forwards per CPU second.
 //!
-//! `cargo run --release -p whimbrel-lab --example speed [F1|F3|F3T|N1|D1]... [--repeat N] [--seconds S]`
+//! `cargo run --release -p whimbrel-lab --example speed [F1|F3|F3T|N1|D1|AX]... [--repeat N] [--seconds S]`
 //!
 //! | run | what |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | F3T | the same with 16 TCP SACK flows |
 //! | N1 | 20 TCP SACK flows over 100 Mbit/s for 60 s |
 //! | D1 | 20 CCID 3 flows over 100 Mbit/s for 60 s; only if named |
+//! | AX | 50 stations of 802.11ax that always have packets for their access point, 10 s; only if named |
 //!
 //! `--seconds` changes the simulated time. `benches/instructions.py` counts instructions with it.
 //!
@@ -20,6 +21,37 @@ use std::{env, fs};
 
 use serde_json::json;
 use whimbrel_lab::{Document, Run, ScenarioError};
+use whimbrel_netsim::StationId;
+use whimbrel_netsim::medium::QosMedium;
+
+/// 50 clients of 802.11ax (80 MHz, two streams) offer 16 Mbit/s each, more than the medium carries.
+const CELL: &str = r#"
+[simulation]
+duration = "10 s"
+[[wifi]]
+name = "air"
+standard = "802.11ax"
+[[node]]
+name = "router"
+wifi = "air"
+position = [0, 0]
+access_point = { ssid = "office" }
+[[node]]
+name = "s{i}"
+count = 50
+wifi = "air"
+layout = { kind = "circle", radius = "10 m" }
+client = { ssid = "office" }
+[[flow]]
+name = "upload{i}"
+count = 50
+from = "s{i}"
+to = "router"
+transport = "udp"
+payload = "1472 B"
+traffic = { kind = "cbr", rate = "16 Mbit/s" }
+start_jitter = "100 ms"
+"#;
 
 /// CPU time that this thread has used, in seconds; NaN if the system does not report it.
 fn cpu_seconds() -> f64 {
@@ -48,6 +80,7 @@ fn document(name: &str) -> Result<Document, ScenarioError> {
             document.set("variables.tfrc", "20")?;
             document
         }
+        "AX" => Document::from_toml(CELL)?,
         "F3" => {
             let mut document = Document::from_file(scenarios.join("wb.toml"))?;
             sixteen(&mut document)?;
@@ -68,6 +101,16 @@ fn document(name: &str) -> Result<Document, ScenarioError> {
     })
 }
 
+/// MPDUs that the stations of media of 802.11ax have transmitted.
+fn mpdus(run: &Run<'_>) -> u64 {
+    let stations = run.stations().iter().flatten();
+    let of = |station: &StationId| {
+        let medium = run.simulator().medium::<QosMedium>(station.medium());
+        medium.map_or(0, |medium| medium.counters(station.index()).mpdus)
+    };
+    stations.map(of).sum()
+}
+
 /// Takes the option `name` and its value out of the arguments; `None` without it.
 fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
     let position = arguments.iter().position(|argument| argument == name)?;
@@ -82,7 +125,7 @@ fn main() -> Result<(), ScenarioError> {
     if names.is_empty() {
         names = ["F1", "F3", "F3T", "N1"].map(str::to_owned).to_vec();
     }
-    println!("run   cpu_s  forwards  forwards/cpu_s  events  delivered_packets  sent_packets");
+    println!("run   cpu_s  forwards  forwards/cpu_s  events  delivered_packets  sent_packets  mpdus");
     for name in &names {
         for _ in 0..repeat {
             let mut document = document(name)?;
@@ -103,10 +146,11 @@ fn main() -> Result<(), ScenarioError> {
                 .map(|ends| simulator.agent(ends[1]).meter().counters().received_packets)
                 .sum();
             println!(
-                "{name:<4}{cpu:>7.3}{forwards:>10}{:>16.2e}{:>10}{delivered:>10}{:>10}",
+                "{name:<4}{cpu:>7.3}{forwards:>10}{:>16.2e}{:>10}{delivered:>10}{:>10}{:>10}",
                 forwards as f64 / cpu,
                 simulator.events_handled(),
                 simulator.packets_sent(),
+                mpdus(&run),
             );
         }
     }

@@ -171,11 +171,12 @@ impl BatchMeans {
         self.sum / self.count
     }
 
-    /// `true` if half of the interval of 95 % is at most this share of the mean. A few batches prove nothing.
+    /// `true` if half of the interval of 95 % is at most this share of the mean. A few batches prove
+    /// nothing: runs whose variance seems small would end too early.
     fn is_known_to(&self, precision: f64) -> bool {
         let variance = (self.squares - self.sum * self.mean()) / (self.count - 1.0);
         let half = 2.0 * libm::sqrt(variance / self.count);
-        self.count >= 16.0 && half <= precision * self.mean()
+        self.count >= 40.0 && half <= precision * self.mean()
     }
 }
 

@@ -3,7 +3,7 @@
 //! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the
 //! slotted Monte Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a
 //! collision is stated in the case. [`scenes`] has small scenes for which theory has an answer,
-//! [`adaptation`] compares rate adaptation with the best fixed rate, [`minstrel_ht`] likewise, [`airtime`]
+//! [`adaptation`] compares rate adaptation with the best fixed rate, [`minstrel_ht`] likewise, [`mixes`] the classes of EDCA with a Monte Carlo, [`airtime`]
 //! the shares of fast and slow stations with those computed on paper, [`ns2`] the machines under ns-2's
 //! rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`] compares random waypoint with its
 //! stationary distributions, [`convergence`](mod@convergence) the times of routing protocols with their
@@ -25,6 +25,7 @@ pub mod cell;
 pub mod convergence;
 pub mod exchange;
 pub mod minstrel_ht;
+pub mod mixes;
 mod noisy_link;
 pub mod ns2;
 pub mod qos_cell;

@@ -1,14 +1,13 @@
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::Phy;
 use whimbrel_wifi::aggregation::AggregateLimits;
-use whimbrel_wifi::dcf::{AfterCollision, MacConfig};
 use whimbrel_wifi::edca::{
     AccessCategory, CategoryParameters, EdcaConfig, Reservation, STATION_CATEGORIES, TransmitRate,
 };
-use whimbrel_wifi::phy::{Format, GuardInterval, Mode, Rate, Width};
+use whimbrel_wifi::phy::{Format, GuardInterval, Mode, Width};
 
 use super::QosCell;
-use AccessCategory::{Background, BestEffort, Video, Voice};
+use AccessCategory::{BestEffort, Video};
 
 /// IPv4, UDP, LLC and SNAP.
 const HEADERS: u32 = 36;
@@ -185,141 +184,4 @@ fn losses_of_mpdus_cost_what_a_monte_carlo_has() {
             assert!((burst / number(12) - 1.0).abs() < 0.03, "{row}: bursts of {burst}");
         }
     }
-}
-
-/// A class of saturated stations, or of categories of one station.
-struct Class {
-    category: Option<AccessCategory>,
-    stations: u32,
-}
-
-/// Runs a mix of classes of 802.11a at 54 Mbit/s with 1472 bytes: rate and collision probability of each.
-fn mix(classes: &[Class], is_shared: bool, txop: bool, time: f64) -> Vec<(f64, f64, f64)> {
-    let mut categories = with_txop(0);
-    if txop {
-        categories[Video as usize].txop_limit = Duration::from_micros(3_008);
-    }
-    let plain = EdcaConfig {
-        categories,
-        reservation: Reservation::Exchange,
-        buffer: 20,
-        ..EdcaConfig::station(Phy::ofdm(), TransmitRate::Legacy(Rate::Ofdm54)).synchronous()
-    };
-    let dcf = MacConfig {
-        header_bytes: 30,
-        short_retry_limit: None,
-        long_retry_limit: None,
-        ..MacConfig::synchronous(Phy::ofdm(), Rate::Ofdm54, AfterCollision::Eifs)
-    };
-    let mut cell = QosCell::new(3);
-    let receiver = cell.add_qos(&plain);
-    let one = is_shared.then(|| cell.add_qos(&plain));
-    let mut all = Vec::new();
-    for class in classes {
-        let mut stations = Vec::new();
-        for _ in 0..class.stations {
-            let station = match (one, class.category) {
-                (Some(station), _) => station,
-                (None, Some(_)) => cell.add_qos(&plain),
-                (None, None) => cell.add_dcf(&dcf),
-            };
-            cell.saturate(station, receiver, class.category.unwrap_or(BestEffort), 1_472 + HEADERS);
-            stations.push(station);
-        }
-        all.push(stations);
-    }
-    cell.run_until(Instant::from_secs_f64(time));
-    let rate = |packets: u64| packets as f64 * 1_472.0 * 8.0 / time / 1e6;
-    let measured = all.iter().zip(classes).map(|(stations, class)| match class.category {
-        Some(category) => {
-            let counters: Vec<_> =
-                stations.iter().map(|&station| cell.qos(station).counters(category)).collect();
-            let sum =
-                |of: fn(&whimbrel_wifi::edca::CategoryCounters) -> u64| counters.iter().map(of).sum::<u64>();
-            let attempts = sum(|counters| counters.attempts).max(1);
-            (
-                rate(sum(|counters| counters.acknowledged)),
-                sum(|counters| counters.failed_attempts) as f64 / attempts as f64,
-                sum(|counters| counters.internal_collisions) as f64 / time,
-            )
-        }
-        None => {
-            let packets = stations.iter().map(|&station| cell.deliveries().packets[station as usize]).sum();
-            (rate(packets), f64::NAN, 0.0)
-        }
-    });
-    measured.collect()
-}
-
-fn class(name: &str, stations: u32) -> Class {
-    let category = match name {
-        "bk" => Some(Background),
-        "be" => Some(BestEffort),
-        "vi" => Some(Video),
-        "vo" => Some(Voice),
-        "dcf" => None,
-        other => panic!("the class {other}"),
-    };
-    Class { category, stations }
-}
-
-/// Classes of the mixes of the table, by name.
-fn classes(case: &str) -> Vec<Class> {
-    match case {
-        "one station: VI and BE" => vec![class("vi", 1), class("be", 1)],
-        "one station: VO, VI, BE, BK" => ["vo", "vi", "be", "bk"].map(|name| class(name, 1)).into(),
-        _ => {
-            let part = |part: &str| {
-                let mut words = part.split_whitespace();
-                let count = words.next().unwrap().parse().unwrap();
-                class(&words.next().unwrap().to_lowercase(), count)
-            };
-            case.split(", ").map(part).collect()
-        }
-    }
-}
-
-/// The table of saturation by class, within its bars: 1 % of the rate and 0.003 of the collision probability of a class with more
-/// than 2 Mbit/s, 4 % of a smaller one.
-fn check_mixes(time: f64, slack: f64) {
-    let table = include_str!("../../../wifi/tests/data/today/edca.csv");
-    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for line in table.lines().skip(1) {
-        let (case, rest) = match line.strip_prefix('"') {
-            Some(quoted) => quoted.split_once("\",").unwrap(),
-            None => line.split_once(',').unwrap(),
-        };
-        rows.push((case.into(), rest.split(',').map(String::from).collect()));
-    }
-    let rows = rows.into_iter().filter(|(_, columns)| columns[0] == "edca").collect::<Vec<_>>();
-    let mut start = 0;
-    while start < rows.len() {
-        let case = rows[start].0.clone();
-        let classes = classes(&case);
-        let measured = mix(&classes, case.starts_with("one station"), case.contains("TXOP"), time);
-        for ((rate, p, internal), (_, columns)) in measured.iter().zip(&rows[start..]) {
-            let number = |column: usize| columns[column].parse::<f64>().unwrap();
-            let (expected, expected_p) = (number(2), number(4));
-            println!("{case}: {} {rate:.4} ({expected}), p {p:.4} ({expected_p})", columns[1]);
-            // Of a class that hardly ever sends, few packets are counted.
-            let bar =
-                if expected > 2.0 { 0.01 } else { 0.04 } * slack * if expected < 1.0 { 2.5 } else { 1.0 };
-            assert!((rate - expected).abs() <= bar * expected + 1e-3, "{case}: {rate}, not {expected}");
-            if expected > 2.0 && !p.is_nan() {
-                assert!((p - expected_p).abs() < 0.003 * slack, "{case}: p {p}, not {expected_p}");
-            }
-            if let Ok(expected) = columns[5].parse::<f64>() {
-                assert!(
-                    (internal - expected).abs() <= bar.max(0.05) * expected,
-                    "{case}: {internal} internal collisions/s"
-                );
-            }
-        }
-        start += classes.len();
-    }
-}
-
-#[test]
-fn mixes_of_classes_share_the_medium_as_computed() {
-    check_mixes(60.0, 2.0);
 }
