@@ -36,6 +36,7 @@ PARTS = {
 CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
 NS3_WIRELESS = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi", "dsdv")
+NS3_CELL = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi")
 SCALES = (50, 100, 200, 500)
 """Nodes of networks of equal density."""
 
@@ -100,12 +101,13 @@ def lab_example(name: str) -> str:
 
 
 def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
-    """F1 and F3 compared with ns-2, N1 with ns-3."""
+    """F1 and F3 compared with ns-2, N1 and AX with ns-3."""
     ours = lab_example("speed")
     cases: list[tuple[str, str, list[str] | None]] = [
         ("F1", "ns-2", None),
         ("F3", "ns-2", None),
         ("N1", "ns-3", None),
+        ("AX", "ns-3", None),
     ]
     if shutil.which("ns"):
         cases[0] = ("F1", "ns-2", ["ns", str(PEERS / "f1_dumbbell.tcl")])
@@ -114,10 +116,12 @@ def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
         print("ns-2 left out. Install it with: sudo apt-get install ns2")
     if ns3 := build_ns3(folder):
         cases[2] = ("N1", "ns-3", [str(ns3)])
+    if ns3 := build_ns3(folder, "ax", NS3_CELL):
+        cases[3] = ("AX", "ns-3", [str(ns3)])
     rows: list[dict[str, object]] = []
     for case, peer, command in cases:
         commands = {"ours": [ours, case]} | ({"peer": command} if command else {})
-        costs = alternate(commands, rounds if case != "N1" else 1)
+        costs = alternate(commands, rounds if peer != "ns-3" else 1)
         row: dict[str, object] = {
             "case": case,
             "cpu_s": costs["ours"].cpu_s,
