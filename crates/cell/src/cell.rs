@@ -28,7 +28,7 @@ use crate::amc::lte::Direction;
 use crate::duplex::Slot;
 use crate::harq::Outcome;
 use crate::level::Decibels;
-use crate::packet::Packet;
+use crate::packet::{Packet, Segment};
 use crate::rrc::Rrc;
 use crate::scheduler::{Scheduler, UserIndex};
 use crate::uplink::Uplink;
@@ -98,6 +98,8 @@ pub struct Cell {
     random: SplitMix64,
     blocks: u64,
     scratch: slot::Scratch,
+    /// Empty lists of blocks that have ended.
+    spare: Vec<Vec<Segment>>,
 }
 
 const DIRECTIONS: [Direction; 2] = [Direction::Down, Direction::Up];
@@ -117,6 +119,7 @@ impl Cell {
             random: SplitMix64::new(seed),
             blocks: 0,
             scratch: slot::Scratch::default(),
+            spare: Vec::new(),
         }
     }
 
@@ -185,7 +188,8 @@ impl Cell {
                 break;
             }
             let terminal = &mut self.terminals[on_air.user.0 as usize];
-            terminal.bearer(on_air.direction).handle_outcome(on_air.ends_at, on_air.outcome);
+            let bearer = terminal.bearer(on_air.direction);
+            self.spare.push(bearer.handle_outcome(on_air.ends_at, on_air.outcome));
         }
         for user in 0..self.terminals.len() {
             self.settle(now, UserIndex(user as u32));

@@ -101,19 +101,24 @@ impl Bearer {
         filled.is_poll
     }
 
-    /// A block has arrived, or was given up.
-    pub(super) fn handle_outcome(&mut self, now: Instant, outcome: Outcome<Block>) {
-        match outcome {
+    /// A block has arrived, or was given up. Gives its empty list back, for the next block.
+    pub(super) fn handle_outcome(&mut self, now: Instant, outcome: Outcome<Block>) -> Vec<Segment> {
+        let mut segments = match outcome {
             Outcome::Received { block, .. } => {
                 self.receiver.handle_block(now, &block.segments, block.is_poll);
+                block.segments
             }
-            Outcome::GivenUp { block } if self.mode == Mode::Unacknowledged => {
-                for segment in &block.segments {
-                    self.close(segment.number, Fate::Lost(LossCause::Harq));
+            Outcome::GivenUp { block } => {
+                if self.mode == Mode::Unacknowledged {
+                    for segment in &block.segments {
+                        self.close(segment.number, Fate::Lost(LossCause::Harq));
+                    }
                 }
+                block.segments
             }
-            Outcome::GivenUp { .. } => {}
-        }
+        };
+        segments.clear();
+        segments
     }
 
     /// Ends the wait for a packet's fate, once.

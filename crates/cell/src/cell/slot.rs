@@ -192,10 +192,11 @@ impl Cell {
     ) {
         let room = self.config.sizes(direction).size(mcs, blocks, self.symbols(slot));
         let terminal = &mut self.terminals[user.0 as usize];
-        let mut segments = Vec::new();
+        let mut segments = self.spare.pop().unwrap_or_default();
         let before = terminal.bearer(direction).backlog();
         let is_poll = terminal.bearer(direction).fill(now, room, &mut segments);
         if segments.is_empty() {
+            self.spare.push(segments);
             return;
         }
         let sent = before - terminal.bearer(direction).backlog();
