@@ -17,16 +17,21 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// A *standing* queue persists over many packets (RFC 8289, Section 3). Its delay is measured here by the
 /// mean over about a second, in which a trip time has the weight of the time since the arrival before it: the
-/// packets of a burst, which arrive together, have the weight of one. With `m` this mean, `q` the queueing
-/// delay of the packet that reveals the loss and `M` the longest one, a loss is congestion if
+/// packets of a burst, which arrive together, have the weight of one. The frames of a video that uses half
+/// of a slow link have a mean of 5 ms as well, but empty the queue between them. `f`, the mean over the same
+/// time of the least queueing delay in each 100 ms, tells the two apart, as CoDel's minimum does. With `m`
+/// the first mean, `q` the queueing delay of the packet that reveals the loss and `M` the longest one, a
+/// loss is congestion if
 ///
 /// ```text
-/// m > max(1 ms, min(5 ms, M/2))    or    q > max(5 ms, M/2)
+/// f > 1 ms:     m > max(1 ms, min(5 ms, M/2))    or     q > max(5 ms, M/2)
+/// otherwise:    q > max(5 ms, M/2)               and    L > 2 l
 /// ```
 ///
-/// 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops nothing from a queue that is shorter. A
-/// second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the error of timestamps on a
-/// loaded host.
+/// `L` and `l` are the shares of packets that were lost of late with `q` above that limit and below: a radio
+/// loses alike, however long the queue. 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops
+/// nothing from a queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue.
+/// 1 ms is the error of timestamps on a loaded host.
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
@@ -37,7 +42,45 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 pub struct Standing {
     sizes: FullSize,
     queue: Option<Queue>,
+    levels: Levels,
     evidence: Evidence,
+}
+
+/// Losses by the level of the queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct Levels {
+    /// Below half of the longest queue, and above.
+    low: Share,
+    high: Share,
+}
+
+/// Packets that arrived and packets that were lost, of the last [`LEVELS_MEMORY`] or so.
+#[derive(Clone, Copy, Debug, Default)]
+struct Share {
+    arrived: f64,
+    lost: f64,
+}
+
+impl Levels {
+    fn at(&mut self, is_high: bool) -> &mut Share {
+        if is_high { &mut self.high } else { &mut self.low }
+    }
+    fn on_arrival(&mut self, is_high: bool) {
+        for share in [&mut self.low, &mut self.high] {
+            share.arrived -= share.arrived / LEVELS_MEMORY;
+            share.lost -= share.lost / LEVELS_MEMORY;
+        }
+        self.at(is_high).arrived += 1.0;
+    }
+    /// `true` if more is lost from a long queue than from a short one: a radio does not see the queue.
+    fn is_queue_to_blame(&self) -> bool {
+        let Self { low, high } = self;
+        // Until packets have passed through a long queue, its losses are its own.
+        let of_high =
+            (high.lost + ASSUMED.lost) / (high.lost + high.arrived + ASSUMED.lost + ASSUMED.arrived);
+        let of_low = low.lost / (low.lost + low.arrived).max(1.0);
+        of_high > MORE * of_low
+    }
 }
 
 /// The queue of the path.
@@ -48,6 +91,11 @@ struct Queue {
     period_end: Instant,
     /// Mean trip time, relative to `origin`, in nanoseconds.
     mean: f64,
+    /// The same of the least ones.
+    floor: f64,
+    /// The least one since the last that is part of `floor`, and when it will be.
+    least: Rott,
+    least_end: Instant,
     origin: Rott,
     last: Rott,
     /// Time of the last arrival, of any size.
@@ -66,13 +114,31 @@ const MEMORY: f64 = 1.0;
 const TOLERATED: f64 = 5e6;
 /// Error of trip times, in nanoseconds.
 const NOISE: f64 = 1e6;
+/// Time in which the packets of a burst leave the queue.
+const BURST: Duration = Duration::from_millis(100);
+/// Packets in which losses are compared by level.
+const LEVELS_MEMORY: f64 = 1000.0;
+/// What is assumed of a long queue at first.
+const ASSUMED: Share = Share { arrived: 3.0, lost: 1.0 };
+/// How much more a full queue loses than the radio alone.
+const MORE: f64 = 2.0;
 /// Period of the extremes.
 const PERIOD: Duration = Duration::from_secs(60);
 
 impl Queue {
     fn new(at: Instant, rott: Rott) -> Self {
         let extremes = Extremes { minimum: rott, maximum: rott };
-        Self { extremes: [extremes; 2], period_end: at + PERIOD, mean: 0.0, origin: rott, last: rott, at }
+        Self {
+            extremes: [extremes; 2],
+            period_end: at + PERIOD,
+            mean: 0.0,
+            floor: 0.0,
+            least: rott,
+            least_end: at + BURST,
+            origin: rott,
+            last: rott,
+            at,
+        }
     }
 
     fn on_trip_time(&mut self, at: Instant, rott: Rott) {
@@ -85,6 +151,12 @@ impl Queue {
         current.maximum = current.maximum.max(rott);
         let elapsed = at.saturating_since(self.at).as_secs_f64();
         self.mean += elapsed / (MEMORY + elapsed) * (rott - self.origin - self.mean);
+        self.least = self.least.min(rott);
+        if at >= self.least_end {
+            let elapsed = (at.saturating_since(self.least_end) + BURST).as_secs_f64();
+            self.floor += elapsed / (MEMORY + elapsed) * (self.least - self.origin - self.floor);
+            (self.least, self.least_end) = (rott, at + BURST);
+        }
         self.last = rott;
     }
 
@@ -94,9 +166,30 @@ impl Queue {
         (now.minimum.min(before.minimum), now.maximum.max(before.maximum))
     }
 
+    /// Half of the longest queueing delay.
+    fn half(&self) -> f64 {
+        let (minimum, maximum) = self.range();
+        (maximum - minimum) / 2.0
+    }
+    /// What a trip time relative to `origin` has above the least one.
+    fn above(&self, rott: f64) -> f64 {
+        rott - (self.range().0 - self.origin)
+    }
+    /// `true` if the last packet found the queue more than half full.
+    fn is_high(&self) -> bool {
+        self.above(self.last - self.origin) > TOLERATED.max(self.half())
+    }
+    /// `true` if the queue is empty between bursts.
+    fn empties(&self) -> bool {
+        self.above(self.floor) <= NOISE
+    }
+    fn stands(&self) -> bool {
+        self.above(self.mean) > TOLERATED.min(self.half()).max(NOISE)
+    }
+
     fn evidence(&self) -> Evidence {
         let (minimum, maximum) = self.range();
-        let standing = (self.mean - (minimum - self.origin)).max(0.0);
+        let standing = self.above(self.mean).max(0.0);
         Evidence::Standing { rott: self.last, minimum, maximum, standing }
     }
 }
@@ -119,18 +212,24 @@ impl LossDifferentiation for Standing {
         }
         if let Some(queue) = &mut self.queue {
             queue.at = arrival.at;
+            self.levels.on_arrival(queue.is_high());
         }
     }
 
-    fn classify(&mut self, _gap: &LossGap) -> LossClass {
-        self.evidence = self.queue.map_or(Evidence::None, |queue| queue.evidence());
-        let Evidence::Standing { rott, minimum, maximum, standing } = self.evidence else {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
+        let Some(queue) = &self.queue else {
+            self.evidence = Evidence::None;
             return LossClass::Congestion;
         };
-        let (level, longest) = (rott - minimum, maximum - minimum);
-        let half = longest / 2.0;
-        let stands = standing > TOLERATED.min(half).max(NOISE);
-        LossClass::wireless_if(!stands && level <= TOLERATED.max(half))
+        self.evidence = queue.evidence();
+        let is_high = queue.is_high();
+        self.levels.at(is_high).lost += gap.count as f64;
+        let is_congestion = if queue.empties() {
+            is_high && self.levels.is_queue_to_blame()
+        } else {
+            is_high || queue.stands()
+        };
+        LossClass::wireless_if(!is_congestion)
     }
 
     fn evidence(&self) -> Evidence {

@@ -80,3 +80,72 @@ fn a_longer_route_is_no_standing_queue_for_ever() {
     arrive(&mut standing, at, 100.0, 900, |_| 40.0);
     assert_eq!(class(&mut standing), LossClass::Wireless, "two minutes later");
 }
+
+/// Frames of 12 packets that queue behind each other for 1.2 ms each. The radio loses one packet in
+/// `every`, and the queue `dropped` packets behind the eighth of each frame. Returns the shares of both
+/// that count as congestion.
+fn bursts(every: u64, dropped: u64) -> [f64; 2] {
+    let mut standing = Standing::new();
+    let (mut radio, mut queue) = ([0.0; 2], [0.0; 2]);
+    let (mut sequence, mut missing) = (0_u64, None);
+    for frame in 0..300_u64 {
+        for n in 0..12 {
+            let is_radio_loss = every > 0 && (frame * 12 + n) % every == every - 1;
+            let is_dropped = n >= 8 && n < 8 + dropped;
+            sequence += 1;
+            if is_radio_loss || is_dropped {
+                missing = Some((sequence, is_dropped));
+                continue;
+            }
+            let rott = 20.0 + 1.2 * n as f64;
+            standing.on_arrival(&packet(sequence, 33.0 * frame as f64 + rott, rott));
+            if let Some((first, is_dropped)) = missing.take() {
+                let counts = verdict(&mut standing, sequence - first, 0.0, 10.0) == LossClass::Congestion;
+                let of = if is_dropped { &mut queue } else { &mut radio };
+                if frame >= 30 {
+                    *of = [of[0] + 1.0, of[1] + f64::from(u8::from(counts))];
+                }
+            }
+        }
+    }
+    [radio, queue].map(|[all, counted]| if all > 0.0 { counted / all } else { 0.0 })
+}
+
+/// Eight packets of 5 ms each leave together 17 times a second. The mean of their queue is 12 ms, but each
+/// frame finds it empty.
+#[test]
+fn frames_that_use_most_of_a_slow_link_are_no_standing_queue() {
+    let mut standing = Standing::new();
+    for n in 0..800_u32 {
+        let behind = f64::from(n % 8) * 5.0;
+        standing.on_arrival(&packet(u64::from(n), 58.0 * f64::from(n / 8) + 20.0 + behind, 20.0 + behind));
+        if n % 8 == 2 {
+            let wireless = (n < 80) | (class(&mut standing) == LossClass::Wireless);
+            assert!(wireless, "packet {n}: {:?}", standing.evidence());
+        }
+    }
+    // What does not leave before the next frame stands.
+    for n in 0..400_u32 {
+        let behind = 8.0 + f64::from(n % 8) * 5.0;
+        standing.on_arrival(&packet(
+            u64::from(n),
+            60_000.0 + 58.0 * f64::from(n / 8) + behind,
+            20.0 + behind,
+        ));
+    }
+    assert_eq!(class(&mut standing), LossClass::Congestion);
+}
+
+#[test]
+fn a_radio_that_loses_in_bursts_as_between_them_is_not_the_queue() {
+    let [radio, _] = bursts(13, 0);
+    assert!(radio < 0.02, "{radio} of the losses at 8 % count");
+}
+
+#[test]
+fn a_queue_that_drops_in_bursts_what_the_radio_does_not_lose_between_them_is_congestion() {
+    let [_, queue] = bursts(0, 1);
+    assert!(queue > 0.98, "{queue} without losses of the radio");
+    let [_, queue] = bursts(101, 1);
+    assert!(queue > 0.98, "{queue} beside 1 % of the radio");
+}
