@@ -157,7 +157,7 @@ FACTS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "Minstrel-HT",
-        "the rate of most throughput is the published one in 90 % of the time, 9 ratios of signal to noise",
+        "the rate of most throughput is the published one in 90 % of the time, as the mean of 9 ratios of signal to noise",
         "whimbrel_wifi::rate_control::minstrel_ht::tests::the_winner_is_that_of_the_table",
     ),
     (

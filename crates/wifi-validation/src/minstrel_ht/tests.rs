@@ -1,6 +1,6 @@
 use whimbrel_units::Duration;
 
-use super::{BOUND, SENDERS, Sender};
+use super::{SENDERS, Sender};
 
 #[test]
 fn minstrel_ht_comes_close_to_the_best_fixed_modes() {
@@ -11,7 +11,7 @@ fn minstrel_ht_comes_close_to_the_best_fixed_modes() {
             println!("{sender:?}, {decibels} dB: {found:?}, {}", found[0] / found[1]);
             sums.iter_mut().zip(found).for_each(|(sum, found)| *sum += found);
         }
-        assert!(sums[0] > (1.0 - BOUND) * sums[1], "{sender:?}: {sums:?}");
+        assert!(sums[0] > (1.0 - sender.bound()) * sums[1], "{sender:?}: {sums:?}");
     }
 }
 

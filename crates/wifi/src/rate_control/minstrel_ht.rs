@@ -155,7 +155,9 @@ impl MinstrelHt {
                 let numbered = self.rates.iter().enumerate();
                 numbered.filter(move |(_, rate)| rate.group == group && rate.attempts == 0)
             };
-            let faster = || members().filter(|(_, rate)| rate.duration < fastest);
+            // The second best rate, if it is the fastest one, would never be tried again otherwise.
+            let faster =
+                || members().filter(|&(number, rate)| rate.duration <= fastest && number != self.best[0]);
             let mut slower =
                 members().filter(|(_, rate)| rate.duration > slowest && rate.probability <= GOOD);
             let found = match kind {
