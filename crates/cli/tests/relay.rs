@@ -296,8 +296,6 @@ fn the_ends_keep_their_other_names() {
         let overview = whimbrel(&[verb, "--help"]).output().expect("it runs");
         assert!(!names.iter().any(|name| stdout(&overview).contains(&format!("  {name}"))), "{overview:?}");
     }
-    let overview = whimbrel(&["--help"]).output().expect("it runs");
-    assert!(!stdout(&overview).contains("  carry "), "{overview:?}");
 }
 
 #[test]

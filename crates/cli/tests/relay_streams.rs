@@ -111,7 +111,7 @@ fn run() -> Outcome {
         .replace("127.0.0.1:14550", telemetry)
         .replace("127.0.0.1:5004", video)
         .replace("127.0.0.1:5600", bulk)
-        .replace("relay.secret", &secret);
+        .replace("camera.secret", &secret);
     let listen: Vec<_> = listen.split_whitespace().chain(["--bind", "127.0.0.1:0"]).collect();
     let mut far = Relay::start(&listen);
     let at = far.address("at UDP ");
@@ -122,7 +122,7 @@ fn run() -> Outcome {
         .iter()
         .fold(connect, |command, port| command.replace(&format!("127.0.0.1:{port}"), "127.0.0.1:0"))
         .replace("VIEWER", &peer)
-        .replace("relay.secret", &secret);
+        .replace("camera.secret", &secret);
     let mut near = Relay::start(&connect.split_whitespace().collect::<Vec<_>>());
     let text = near.event("ready");
     let ports: Vec<SocketAddr> = text
