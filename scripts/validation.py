@@ -157,7 +157,8 @@ FACTS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "Minstrel-HT",
-        "the rate of most throughput is the published one in 90 % of the time, as the mean of 9 ratios of signal to noise",
+        "the rate of most throughput is the published one in 90 % of the time, "
+        "as the mean of 9 ratios of signal to noise",
         "whimbrel_wifi::rate_control::minstrel_ht::tests::the_winner_is_that_of_the_table",
     ),
     (
@@ -245,7 +246,8 @@ def head() -> str:
         "```sh",
         "make validation                 # computes this page anew, in minutes; do not edit it",
         "python3 scripts/validation.py   # checks that the page fits the code, in seconds; part of make test",
-        "cargo run --release -p whimbrel-wifi-validation -- --ax   # 480 saturated cells of 802.11ax, in minutes",
+        "cargo run --release -p whimbrel-wifi-validation -- --ax   "
+        "# 480 saturated cells of 802.11ax, in minutes",
         "```",
         "",
         "Every run is deterministic: the same figures come out on every machine. A figure beyond its bound"
