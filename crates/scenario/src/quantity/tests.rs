@@ -43,7 +43,7 @@ fn wrong_units_and_impossible_amounts_are_refused() {
     assert_eq!(read::<Time>(json!("-0 s")), None);
     assert_eq!(read::<Time>(json!("inf s")), None);
     assert_eq!(read::<Rate>(json!("1 kBps")), None);
-    assert_eq!(read::<Rate>(json!("1 kB/s")), None);
+    assert_eq!(read::<Rate>(json!("1 mb/s")), None);
     assert_eq!(read::<Size>(json!("0.5 B")), None);
     assert_eq!(read::<Size>(json!("1 e B")), None);
     assert_eq!(read::<QueueLimit>(json!("0 packets")), None);
