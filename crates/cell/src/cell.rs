@@ -7,7 +7,7 @@
 //!
 //! Packets that are given before the time of their instant join the slot that begins then.
 //!
-//! Slots in which nobody has anything to send are never looked at: the next slot is computed from queues,
+//! Slots without data cost nothing: the next slot is computed from queues,
 //! repetitions and grants.
 
 mod bearer;
@@ -33,7 +33,7 @@ use crate::rrc::Rrc;
 use crate::scheduler::{Scheduler, UserIndex};
 use crate::uplink::Uplink;
 
-/// What the radio of a cell is like.
+/// The radio channels of a cell.
 pub trait Channel {
     /// The ratio that a transmission meets.
     fn sinr(&self, now: Instant, user: UserIndex, direction: Direction) -> Decibels;
@@ -42,7 +42,7 @@ pub trait Channel {
     fn reported(&self, now: Instant, user: UserIndex, direction: Direction) -> Decibels;
 }
 
-/// What has come of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketOutcome {
     /// When.
@@ -249,7 +249,7 @@ impl Cell {
         new.into_iter().chain(again).min().map(|slot| duplex.next_up(slot))
     }
 
-    /// What has come of the next packet.
+    /// The fate of the next packet.
     pub fn poll_outcome(&mut self) -> Option<PacketOutcome> {
         self.outcomes.pop_front()
     }

@@ -7,9 +7,9 @@ use whimbrel_units::{Duration, Instant};
 pub struct DrxConfig {
     /// The cycle, from the driver's epoch on.
     pub cycle: Duration,
-    /// How long the terminal listens at the beginning of a cycle.
+    /// Time for which the terminal listens at the beginning of a cycle.
     pub on: Duration,
-    /// How long the terminal listens after a grant.
+    /// Time for which the terminal listens after a grant.
     pub inactivity: Duration,
 }
 

@@ -144,7 +144,7 @@ impl Pattern {
     }
 }
 
-/// How downlink and uplink share the carrier.
+/// The division of the carrier between downlink and uplink.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Duplex {
     /// FDD: each slot has both.

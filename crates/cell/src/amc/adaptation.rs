@@ -4,7 +4,7 @@ use super::lte::LteMcs;
 use super::scheme::{Cqi, CqiTable, Mcs, McsTable};
 use crate::level::Decibels;
 
-/// How a terminal finds its CQI.
+/// The rule by which a terminal chooses its CQI.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SelectionRule {
     /// The greatest CQI whose blocks fail in at most 10 % of the cases in noise.
@@ -18,7 +18,7 @@ pub enum SelectionRule {
 /// The tables in use, and the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Adaptation {
-    /// How a CQI is found.
+    /// Rule for the CQI.
     pub rule: SelectionRule,
     /// Up to which modulation.
     pub table: McsTable,

@@ -40,7 +40,7 @@ pub enum LossCause {
     Order,
 }
 
-/// What has come of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// The packet was delivered.

@@ -49,7 +49,7 @@ impl BlockSizes {
 pub struct HarqConfig {
     /// Rounds.
     pub timing: HarqTiming,
-    /// How transmissions of a block are combined.
+    /// Combining of the transmissions of a block.
     pub combining: Combining,
     /// The most transmissions of a block.
     pub transmissions: u8,

@@ -11,7 +11,7 @@ use crate::level::{Decibels, PowerLevel};
 /// Parameters of the report.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct A3Config {
-    /// How much a neighbour must be above the serving cell: hysteresis and offset.
+    /// Margin of a neighbour over the serving cell: hysteresis and offset.
     pub margin: Decibels,
     /// For how long.
     pub time_to_trigger: Duration,
