@@ -73,10 +73,9 @@ fn a_close_does_not_overtake_data_on_a_slower_path() {
     }
 }
 
-/// The Close of a subflow of which only the peer knows that it is complete is the end of the connection for
-/// the peer, too.
-#[test]
-fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
+/// Two ends with a second subflow that the server knows to be complete, and the client does not: its
+/// confirmations were lost.
+fn with_an_unconfirmed_subflow() -> World {
     let mut world = World::connected(&[Line::of(120), Line::of(10)], config(), MultipathConfig::default());
     world.script = Box::new(|sent: Sent| {
         let is_confirmation =
@@ -87,6 +86,14 @@ fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
     world.run_for(Duration::from_secs(5));
     let up = MultipathEvent::SubflowUp(subflow);
     assert!(world.events(End::Server).contains(&up) && !world.events(End::Client).contains(&up));
+    world
+}
+
+/// The Close of a subflow of which only the peer knows that it is complete is the end of the connection for
+/// the peer, too.
+#[test]
+fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
+    let mut world = with_an_unconfirmed_subflow();
     (1..=3).for_each(|number| world.send(End::Client, number));
     world.run_for(Duration::from_millis(20));
     world.command(End::Client, |connection, now| connection.close(now));
@@ -99,16 +106,7 @@ fn a_close_on_a_subflow_that_is_not_confirmed_does_not_overtake_data() {
 /// Data under way on a subflow that the peer uses arrive, although all confirmations of its join were lost.
 #[test]
 fn a_close_does_not_abort_a_subflow_on_which_the_peer_sends() {
-    let mut world = World::connected(&[Line::of(120), Line::of(10)], config(), MultipathConfig::default());
-    world.script = Box::new(|sent: Sent| {
-        let is_confirmation =
-            (sent.from, sent.line, sent.packet.packet_type()) == (End::Server, 1, PacketType::Ack);
-        (!is_confirmation).then_some(sent.packet)
-    });
-    let subflow = world.join(1);
-    world.run_for(Duration::from_secs(5));
-    let up = MultipathEvent::SubflowUp(subflow);
-    assert!(world.events(End::Server).contains(&up) && !world.events(End::Client).contains(&up));
+    let mut world = with_an_unconfirmed_subflow();
     world.send(End::Server, 1);
     world.run_for(Duration::from_millis(1));
     assert!(world.sent_by(End::Server, 1).any(|sent| !sent.packet.payload.is_empty()));
