@@ -213,8 +213,8 @@ def test_a_video_is_carried_without_a_camera(tmp_path: Path) -> None:
     # One script, because the shell that starts background processes must not end before them.
     (trial,) = (block for block in blocks(page, "sh") if "udp_sink" in block)
     rest = "\n".join(f"```sh\n{block}```" for block in blocks(page, "sh") if block != trial)
-    for port, free in ports.items():
-        trial = trial.replace(f"127.0.0.1:{port}", f"127.0.0.1:{free}")
+    # In one pass, because a free port may contain the digits of a port that follows.
+    trial = re.sub(rf"(?<=127\.0\.0\.1:)({'|'.join(ports)})\b", lambda found: str(ports[found[0]]), trial)
     (tmp_path / "trial.sh").write_text(trial)
     guide = tmp_path / "guide.md"
     guide.write_text(f"```sh\nbash -eu trial.sh > trial.log\n```\n{rest}\n")

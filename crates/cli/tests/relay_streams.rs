@@ -107,12 +107,16 @@ fn run() -> Outcome {
     let targets = sockets.each_ref().map(|socket| socket.local_addr().expect("bound").to_string());
     let [telemetry, video, bulk] = &targets;
     let [listen, connect] = commands();
-    let listen = listen
-        .replace("127.0.0.1:14550", telemetry)
-        .replace("127.0.0.1:5004", video)
-        .replace("127.0.0.1:5600", bulk)
-        .replace("camera.secret", &secret);
-    let listen: Vec<_> = listen.split_whitespace().chain(["--bind", "127.0.0.1:0"]).collect();
+    let listen = listen.replace("camera.secret", &secret);
+    // Whole addresses, because a free port may begin with the digits of a port of the page.
+    let listen = listen.split_whitespace().map(|word| match word.rsplit_once("127.0.0.1:") {
+        Some((before, "14550")) => format!("{before}{telemetry}"),
+        Some((before, "5004")) => format!("{before}{video}"),
+        Some((before, "5600")) => format!("{before}{bulk}"),
+        _ => word.to_owned(),
+    });
+    let listen: Vec<_> = listen.chain(["--bind", "127.0.0.1:0"].map(str::to_owned)).collect();
+    let listen: Vec<_> = listen.iter().map(String::as_str).collect();
     let mut far = Relay::start(&listen);
     let at = far.address("at UDP ");
     let direction = Path { rate_bps: RATE, queue: QUEUE, delay: DELAY, lose_each: 0 };
