@@ -25,13 +25,16 @@
 //! - `dtls` is a layer between a `Connection` and its application: events in, events out, and a `send` that
 //!   encrypts. In `net` it sits between the endpoint and the mailboxes, below the sockets' methods, so that
 //!   everything that a socket can do works on a secured connection as well, also if the application does not
-//!   receive. DTLS 1.3 comes from a library (dimpl), whose instants are made from ours in `clock.rs`.
-//!   Cryptography is AWS-LC's, as a record costs half of what it costs with the RustCrypto crates and a
-//!   handshake a fifth, at a similar build time. The library's interface to it is implemented in `provider`:
-//!   it passes the key of record numbers as bytes with each record, for which the AES of RustCrypto is
-//!   cheaper, and keys of ciphers are expanded for good only after some use, as an idle connection has four.
-//!   Sessions share a private key (`identity_key`) and configurations, as the library tests all cryptography
-//!   with each new one.
+//!   receive.
+//! - The handshake comes from a library (dimpl), whose instants are made from ours in `clock.rs`. Its
+//!   cryptography is AWS-LC's, as a handshake costs a fifth of what it costs with the RustCrypto crates, at a
+//!   similar build time. The library's interface to it is implemented in `provider`. Sessions share a private
+//!   key (`identity_key`) and configurations, as the library tests all cryptography with each new one.
+//! - Records of established sessions are protected here (`protection`), with the secrets that the provider
+//!   sees (`observer`), and the library's memory is released. It would move each record through several
+//!   buffers and keep the handshake's state. Both ends are tested against the library, in either role. There
+//!   is one cipher suite, the one that TLS requires of everyone. Keys are expanded for good only after some
+//!   use, as an idle connection needs none.
 //! - DTLS 1.2 and its pre-shared keys are left out: they have no forward secrecy, and its cipher costs ten
 //!   times as much. A shared secret derives the key pairs of both ends instead. A client's `connect` waits
 //!   until the server has acknowledged its last flight: a server acknowledges it after it has checked the
@@ -44,6 +47,8 @@ mod fingerprint;
 mod identity;
 mod identity_key;
 mod layer;
+mod observer;
+mod protection;
 mod provider;
 mod secret;
 mod security;
@@ -55,9 +60,10 @@ pub use error::{KeyError, SecurityError};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use identity::Identity;
 pub use layer::{Layer, LayerEvent};
+pub use protection::RECORD_OVERHEAD;
 pub use secret::SharedSecret;
 pub use security::Security;
-pub use session::{RECORD_OVERHEAD, Session, SessionEvent};
+pub use session::{Session, SessionEvent};
 #[cfg(feature = "simulation")]
 pub use simulation::simulated;
 pub use trust::{Authorities, Trust};

@@ -80,6 +80,10 @@ impl Security {
     pub(crate) fn seeded_keys(&self, role: Role) -> Option<SeededKeys> {
         self.0.seed.map(|seed| SeededKeys::new(seed, role))
     }
+    /// Records per key, if set.
+    pub(crate) fn records_per_key(&self) -> Option<u64> {
+        self.0.rekey_after
+    }
     pub(crate) fn identity(&self) -> &Identity {
         &self.0.identity
     }
@@ -107,19 +111,14 @@ impl Security {
             .handshake_timeout(StdDuration::from_secs(3650 * 24 * 3600))
             // No DTLS 1.2: one set of properties to document and test.
             .dtls12_cipher_suites(&[])
-            .dtls13_cipher_suites(&[
-                Dtls13CipherSuite::AES_128_GCM_SHA256,
-                Dtls13CipherSuite::CHACHA20_POLY1305_SHA256,
-            ])
+            // The one that each end has to implement (RFC 8446, Section 9.1).
+            .dtls13_cipher_suites(&[Dtls13CipherSuite::AES_128_GCM_SHA256])
             .kx_groups(&[NamedGroup::X25519, NamedGroup::Secp256r1]);
         if let Some(seed) = self.0.seed {
             builder = builder
                 .dangerously_set_rng_seed(seed)
                 .with_crypto_provider(simulation::provider())
                 .kx_groups(&[NamedGroup::X25519]);
-        }
-        if let Some(records) = self.0.rekey_after {
-            builder = builder.aead_encryption_limit(records);
         }
         Arc::new(builder.build().expect("a valid configuration"))
     }

@@ -1,49 +1,36 @@
 //! One DTLS connection over any datagrams.
 
+mod handshake;
 mod records;
+mod repeats;
 
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use dimpl::{Dtls, DtlsCertificate, Output};
+use dimpl::Output;
 use whimbrel_proto::Role;
 use whimbrel_units::{Duration, Instant};
 
+use self::handshake::{Handshake, LONGEST_INTERVAL};
 use self::records::Records;
 use crate::clock::{SessionClock, today};
-use crate::simulation::SeededKeys;
+use crate::observer::DATA;
+use crate::protection::{Exhausted, Meaning, Protection, epoch_bits};
 use crate::{Fingerprint, Security, SecurityError};
 
-/// Bytes by which a record is longer than its datagram: 5 of the header (RFC 9147, Section 4), the content
-/// type, 16 of the authentication tag.
-pub const RECORD_OVERHEAD: usize = 22;
 /// The largest datagram of a record: RFC 9147, Section 4.
 pub(crate) const LARGEST: usize = 1 << 14;
-/// Time limit for the handshake, retransmissions included.
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
-/// The longest interval between two retransmissions of a flight of the handshake. RFC 9147, Section 5.8.2
-/// doubles intervals up to 60 s "or more"; after a few losses on a path with bursts of loss, nothing would be
-/// sent while it would carry data.
-const LONGEST_INTERVAL: Duration = Duration::from_secs(2);
-/// Time after which the last flight is repeated as it was, in between. A burst of losses that lasts for a
-/// number of packets ends the sooner, the more packets there are. The library doubles its own intervals, and
-/// so cannot repeat a flight that often.
-const REPEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// Content types of the plaintext records with which a handshake begins (alert, handshake), and their
 /// versions.
 const FIRST_TYPES: [u8; 2] = [21, 22];
 const LEGACY_VERSIONS: [[u8; 2]; 2] = [[0xfe, 0xfd], [0xfe, 0xff]];
-/// First byte of encrypted records (RFC 9147, Section 4), which may overtake a server's first one.
-const UNIFIED_HEADERS: core::ops::RangeInclusive<u8> = 0x20..=0x3f;
-/// Time between two settings of the library's clock, in an established session that receives.
-const REFRESH_TIME: Duration = Duration::from_millis(10);
+/// The low bits of the epoch of the first data (RFC 9147, Section 6.1).
+const DATA_EPOCH: u8 = 3;
 /// The most bytes of a handshake, repetitions included: certificates beyond it are refused.
 const LARGEST_HANDSHAKE: usize = 1 << 16;
 /// Least time between two acknowledgements of handshake records for which no datagram has arrived: a quarter
 /// of the least retransmission time (RFC 9147, Section 7.1).
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
-/// Records sealed between two occasions to change keys.
-const SEALS_PER_ADVANCE: u32 = 64;
 
 /// An event of a [`Session`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,60 +69,36 @@ enum Stage {
 /// Create it when DCCP's handshake is complete: its timers run from then on (RFC 5238, Section 3.2).
 #[derive(Debug)]
 pub struct Session {
-    dtls: Option<Dtls>,
-    /// Keys for key exchanges, in simulations.
-    keys: Option<SeededKeys>,
     security: Security,
     role: Role,
     stage: Stage,
     clock: SessionClock,
-    /// End of the handshake's time.
-    limit: Instant,
-    timer: Option<Instant>,
-    repeats: Repeats,
+    /// `None` when it is complete, or has failed.
+    handshake: Option<Box<Handshake>>,
+    /// Protection of data: from the time at which the secrets are known.
+    protection: Option<Box<Protection>>,
     peer: Option<Fingerprint>,
     outgoing: VecDeque<Bytes>,
     events: VecDeque<SessionEvent>,
     ignored: u64,
-    /// Bytes received in the handshake.
-    heard: usize,
-    /// Records sealed.
-    sealed: u32,
-    /// The library's time, when a datagram last set it.
-    refreshed: Instant,
 }
 
 impl Session {
     /// Begins a session as client or server. `rtt`: the round-trip time, if it is known.
     pub fn new(now: Instant, role: Role, security: Security, rtt: Option<Duration>) -> Self {
         let clock = SessionClock::default();
-        let identity = security.identity();
-        // The private key is lent instead.
-        let certificate =
-            DtlsCertificate { certificate: identity.certificate().to_vec(), private_key: Vec::new() };
-        let mut keys = security.seeded_keys(role);
-        let config = security.config(rtt);
-        let mut dtls = SeededKeys::lend(&mut keys, || {
-            identity.key().lend(|| Dtls::new_13(config, certificate, clock.reading(now)))
-        });
-        dtls.set_active(role == Role::Client);
+        let handshake = Handshake::new(now, role, &security, rtt, &clock);
         let mut session = Self {
-            dtls: Some(dtls),
-            keys,
             security,
             role,
             stage: Stage::Opening,
             clock,
-            limit: now + HANDSHAKE_LIMIT,
-            timer: None,
-            repeats: Repeats::default(),
+            handshake: Some(Box::new(handshake)),
+            protection: None,
             peer: None,
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
             ignored: 0,
-            heard: 0,
-            sealed: 0,
-            refreshed: now,
         };
         session.advance(now);
         session
@@ -144,9 +107,6 @@ impl Session {
     /// `true` once datagrams can be sent.
     pub fn is_established(&self) -> bool {
         self.stage == Stage::Established
-    }
-    fn is_shaking_hands(&self) -> bool {
-        matches!(self.stage, Stage::Opening | Stage::Handshake | Stage::Confirming)
     }
     /// `true` once the session has failed or was closed by this end.
     pub fn is_over(&self) -> bool {
@@ -163,60 +123,11 @@ impl Session {
 
     /// Passes a received datagram.
     pub fn handle_datagram(&mut self, now: Instant, datagram: &[u8]) {
-        let is_first = self.stage == Stage::Opening;
-        if is_first && !self.begins_handshake(datagram) {
-            self.fail(SecurityError::NotDtls);
-            return;
-        }
-        let is_shaking_hands = self.is_shaking_hands();
-        if is_shaking_hands {
-            self.heard += datagram.len();
-            if self.heard > LARGEST_HANDSHAKE {
-                self.fail(SecurityError::Protocol("the handshake is too large".into()));
-                return;
-            }
-        }
-        let Some(dtls) = &mut self.dtls else { return };
-        // The library reads the time from here only, which an established session needs for its rare
-        // retransmissions.
-        let refreshed =
-            if self.stage != Stage::Established || now.saturating_since(self.refreshed) >= REFRESH_TIME {
-                self.refreshed = now;
-                dtls.handle_timeout(self.clock.reading(now))
-            } else {
-                Ok(())
-            };
-        let result = refreshed.and_then(|()| {
-            SeededKeys::lend(&mut self.keys, || {
-                // The library takes a datagram for a repetition if its first message is one, and discards the
-                // messages behind it, which may have been in another datagram before, and lost.
-                if is_shaking_hands {
-                    Records(datagram).try_for_each(|record| dtls.handle_packet(record))
-                } else {
-                    dtls.handle_packet(datagram)
-                }
-            })
-        });
-        if is_first {
-            self.stage = Stage::Handshake;
-        }
-        if let Err(error) = result {
-            self.fail(SecurityError::Protocol(error.to_string()));
-            return;
-        }
-        if self.stage == Stage::Receiving {
-            let last = self.outgoing.len();
-            self.drain_into(now, room_for(datagram));
-            self.outgoing.truncate(last);
-            self.timer = None;
-            return;
-        }
-        // An acknowledgement stops the timer.
-        let before = (self.events.len(), self.outgoing.len(), self.timer.is_some());
-        self.drain_into(now, room_for(datagram));
-        let after = (self.events.len(), self.outgoing.len(), self.timer.is_some());
-        if self.stage == Stage::Established && before == after {
-            self.ignored += 1;
+        match self.stage {
+            Stage::Opening if !self.begins_handshake(datagram) => self.fail(SecurityError::NotDtls),
+            Stage::Opening | Stage::Handshake | Stage::Confirming => self.handle_flight(now, datagram),
+            Stage::Established | Stage::Receiving => self.handle_records(now, datagram),
+            Stage::Over => {}
         }
     }
 
@@ -225,25 +136,33 @@ impl Session {
         if self.poll_timeout().is_none_or(|timer| timer > now) {
             return;
         }
-        if !self.is_established() && now >= self.limit {
-            self.fail(SecurityError::TimedOut);
-            return;
+        if let Some(protection) = self.protection.as_mut().filter(|_| self.handshake.is_none()) {
+            protection.handle_timeout(now, &mut self.outgoing);
         }
-        if self.timer.is_some_and(|timer| timer <= now) {
+        let Some(handshake) = &mut self.handshake else { return };
+        if now >= handshake.limit {
+            self.fail(SecurityError::TimedOut);
+        } else if handshake.timer.is_some_and(|timer| timer <= now) {
             self.clock.expire();
             self.advance(now);
-        } else if self.repeats.is_due(now) {
-            self.outgoing.extend(self.repeats.take_due(now));
+        } else if handshake.repeats.is_due(now) {
+            self.outgoing.extend(handshake.repeats.take_due(now));
         }
     }
 
     /// Stops the timers for retransmission while records wait to be sent, or lets them go on: RFC 5238,
     /// Section 3.3.
     pub fn set_waiting(&mut self, now: Instant, waits: bool) {
-        if self.clock.is_stopped() != waits && !self.is_over() {
-            self.clock.set_stopped(now, waits);
-            self.repeats.restart(now);
-            if self.timer.is_some() {
+        if self.clock.is_stopped() == waits || self.is_over() {
+            return;
+        }
+        self.clock.set_stopped(now, waits);
+        if let Some(protection) = &mut self.protection {
+            protection.restart_timer(now);
+        }
+        if let Some(handshake) = &mut self.handshake {
+            handshake.repeats.restart(now);
+            if handshake.timer.is_some() {
                 self.drain(now);
             }
         }
@@ -259,9 +178,15 @@ impl Session {
     }
     /// Latest time of the next call to [`Session::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let limit = (!self.is_established() && !self.is_over()).then_some(self.limit);
-        let timers = self.timer.into_iter().chain(self.repeats.due);
-        limit.into_iter().chain(timers.filter(|_| !self.clock.is_stopped())).min()
+        if self.is_over() {
+            return None;
+        }
+        let (limit, timers) = match (&self.handshake, &self.protection) {
+            (Some(handshake), _) => (Some(handshake.limit), [handshake.timer, handshake.repeats.due()]),
+            (None, Some(protection)) => (None, [protection.poll_timeout(), None]),
+            (None, None) => (None, [None, None]),
+        };
+        limit.into_iter().chain(timers.into_iter().flatten().filter(|_| !self.clock.is_stopped())).min()
     }
     /// The next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
@@ -274,21 +199,8 @@ impl Session {
         if !self.is_established() || datagram.len() > LARGEST {
             return None;
         }
-        // The library changes keys when its time passes, which nothing else ensures at an end that only
-        // sends.
-        self.sealed = self.sealed.wrapping_add(1);
-        if self.sealed.is_multiple_of(SEALS_PER_ADVANCE) {
-            self.advance(now);
-        }
-        let dtls = self.dtls.as_mut()?;
-        let result = dtls.send_application_data(datagram);
-        // Other records may wait: a request for new keys goes first.
-        let before = self.outgoing.len();
-        match result {
-            Ok(_) => self.drain_into(now, vec![0; datagram.len() + RECORD_OVERHEAD]),
-            Err(error) => self.fail(SecurityError::Protocol(error.to_string())),
-        }
-        if self.outgoing.len() > before { self.outgoing.pop_back() } else { None }
+        let sealed = self.protection.as_mut()?.seal(now, datagram, &mut self.outgoing);
+        sealed.map_err(|why| self.exhaust(why)).ok()
     }
 
     /// Returns memory that a handshake, or traffic, has left behind.
@@ -299,64 +211,115 @@ impl Session {
 
     /// Ends the session: a last record (close_notify) says so, if it was established. It ends one direction:
     /// data of the peer are still decrypted (RFC 8446, Section 6.1).
-    pub fn close(&mut self, now: Instant) {
-        if let Some(dtls) = self.dtls.as_mut().filter(|_| self.stage == Stage::Established) {
-            let is_closed = dtls.close().is_ok();
+    pub fn close(&mut self, _now: Instant) {
+        if let Some(protection) = self.protection.as_mut().filter(|_| self.stage == Stage::Established) {
+            self.outgoing.push_back(protection.close());
             self.stage = Stage::Receiving;
-            if is_closed {
-                self.drain(now);
-            } else {
-                self.end();
+        }
+    }
+
+    /// Passes a datagram of the handshake to the library, but for data that have overtaken its end.
+    fn handle_flight(&mut self, now: Instant, datagram: &[u8]) {
+        let Some(handshake) = &mut self.handshake else { return };
+        handshake.heard += datagram.len();
+        if handshake.heard > LARGEST_HANDSHAKE {
+            return self.fail(SecurityError::Protocol("the handshake is too large".into()));
+        }
+        if self.stage == Stage::Opening {
+            self.stage = Stage::Handshake;
+        }
+        let reading = self.clock.reading(now);
+        // The library reads the time from here only.
+        let mut result = handshake.call(|dtls| dtls.handle_timeout(reading));
+        let mut data = Vec::new();
+        // The library takes a datagram for a repetition if its first message is one, and discards the messages
+        // behind it, which may have been in another datagram before, and lost.
+        for record in Records(datagram) {
+            let protection = self.protection.as_mut().filter(|_| epoch_bits(record) == Some(DATA_EPOCH));
+            match protection.and_then(|protection| protection.open(record)) {
+                Some(opened) if opened.kind == DATA => data.push(opened.content),
+                _ => result = result.and_then(|()| handshake.call(|dtls| dtls.handle_packet(record))),
             }
-            // Nothing is retransmitted any more.
-            self.timer = None;
+        }
+        if let Err(error) = result {
+            return self.fail(SecurityError::Protocol(error.to_string()));
+        }
+        self.drain(now);
+        // A server sends data only after it has accepted this client.
+        if self.stage == Stage::Confirming && !data.is_empty() {
+            self.establish();
+        }
+        if self.is_established() {
+            self.events.extend(data.into_iter().map(SessionEvent::Datagram));
+        }
+    }
+
+    /// Opens the records of a datagram, and counts it if none has an effect.
+    fn handle_records(&mut self, now: Instant, datagram: &[u8]) {
+        let before = self.outgoing.len();
+        let mut has_effect = false;
+        for record in Records(datagram) {
+            let Some(protection) = &mut self.protection else { return };
+            match protection.process(now, record, &mut self.outgoing) {
+                Ok(Meaning::Data(data)) => self.events.push_back(SessionEvent::Datagram(data)),
+                Ok(Meaning::Closed) => self.events.push_back(SessionEvent::Closed),
+                Ok(Meaning::Control) => {}
+                Ok(Meaning::Nothing) => continue,
+                Ok(Meaning::Alert(description)) => {
+                    let text = format!("the peer ended the session with alert {description}");
+                    return self.fail(SecurityError::Protocol(text));
+                }
+                Err(why) => return self.exhaust(why),
+            }
+            has_effect = true;
+        }
+        if !has_effect && self.outgoing.len() == before {
+            self.ignored += 1;
+        }
+        // Nothing follows the record that has ended what this end sends.
+        if self.stage == Stage::Receiving {
+            self.outgoing.truncate(before);
         }
     }
 
     /// Lets the library's time pass, and takes its output.
     fn advance(&mut self, now: Instant) {
-        let Some(dtls) = &mut self.dtls else { return };
+        let Some(handshake) = &mut self.handshake else { return };
         let reading = self.clock.reading(now);
-        match SeededKeys::lend(&mut self.keys, || dtls.handle_timeout(reading)) {
-            Ok(()) => {
-                self.drain(now);
-                // While a message is missing, the library has an acknowledgement due at once, always.
-                self.timer = self.timer.map(|timer| if timer <= now { now + ACK_INTERVAL } else { timer });
-            }
-            Err(error) => self.fail(match error {
-                dimpl::Error::Timeout(_) => SecurityError::TimedOut,
-                error => SecurityError::Protocol(error.to_string()),
-            }),
+        let result = handshake.call(|dtls| dtls.handle_timeout(reading));
+        match result {
+            Ok(()) => self.drain(now),
+            Err(dimpl::Error::Timeout(_)) => return self.fail(SecurityError::TimedOut),
+            Err(error) => return self.fail(SecurityError::Protocol(error.to_string())),
+        }
+        // While a message is missing, the library has an acknowledgement due at once, always.
+        if let Some(timer) = self.handshake.as_mut().and_then(|handshake| handshake.timer.as_mut()) {
+            *timer = if *timer <= now { now + ACK_INTERVAL } else { *timer };
         }
     }
 
     /// Takes the library's output.
     fn drain(&mut self, now: Instant) {
-        self.drain_into(now, Vec::new());
-    }
-
-    /// Takes the library's output, the first datagram of it in `room`. If it has the size of that datagram,
-    /// as it usually has, there is no copy.
-    fn drain_into(&mut self, now: Instant, mut room: Vec<u8>) {
         let before = self.outgoing.len();
+        let mut room = Vec::new();
         loop {
+            let Some(handshake) = &mut self.handshake else { return };
+            if self.protection.is_none() {
+                let protection =
+                    Protection::new(&handshake.observed, self.role, self.security.records_per_key());
+                self.protection = protection.map(Box::new);
+            }
             // The library panics without room for the peer's certificate, which is shorter than what has
             // arrived.
-            if self.is_shaking_hands() && room.len() < self.heard {
-                room.resize(self.heard, 0);
+            if room.len() < handshake.heard {
+                room.resize(handshake.heard, 0);
             }
-            let Some(dtls) = &mut self.dtls else { return };
-            match dtls.poll_output(&mut room) {
+            match handshake.dtls.poll_output(&mut room) {
                 Output::Packet(packet) => {
-                    let size = packet.len();
-                    self.outgoing.push_back(take(&mut room, size));
-                }
-                Output::ApplicationData(data) => {
-                    let size = data.len();
-                    let data = take(&mut room, size);
-                    // A server sends data only after it has accepted this client.
-                    self.establish();
-                    self.events.push_back(SessionEvent::Datagram(data));
+                    if let Some(protection) = &mut self.protection {
+                        Records(packet).for_each(|record| protection.note_sent(record));
+                    }
+                    self.outgoing.push_back(Bytes::copy_from_slice(packet));
                 }
                 Output::PeerCert(certificate) => {
                     let peer = if self.role == Role::Client { Role::Server } else { Role::Client };
@@ -369,34 +332,45 @@ impl Session {
                 Output::Connected if self.peer.is_none() => {
                     return self.fail(SecurityError::Protocol("the peer has no certificate".into()));
                 }
-                Output::Connected if self.role == Role::Server => self.establish(),
                 Output::Connected => self.stage = Stage::Confirming,
                 Output::CloseNotify => self.events.push_back(SessionEvent::Closed),
                 Output::BufferTooSmall { needed } => room = vec![0; needed],
                 Output::Timeout(deadline) => {
-                    let longest = if self.is_shaking_hands() { LONGEST_INTERVAL } else { Duration::MAX };
-                    self.timer = self.clock.timer(now, deadline, longest);
+                    handshake.timer = self.clock.timer(now, deadline, LONGEST_INTERVAL);
                     break;
                 }
                 _ => {}
             }
         }
-        // The library retransmits a client's last flight until the server has confirmed it.
-        if self.stage == Stage::Confirming && self.timer.is_none() {
+        let Some(handshake) = &mut self.handshake else { return };
+        // A server has seen all. The library retransmits a client's last flight until the server has confirmed
+        // it.
+        let is_confirmed = self.role == Role::Server || handshake.timer.is_none();
+        if self.stage == Stage::Confirming && is_confirmed {
             self.establish();
-        }
-        if self.is_shaking_hands() && self.outgoing.len() > before {
-            self.repeats.set(now, self.outgoing.range(before..).cloned());
+        } else if self.outgoing.len() > before {
+            handshake.repeats.set(now, self.outgoing.range(before..).cloned());
         }
     }
 
+    /// The handshake is complete: the library is not needed any more.
     fn establish(&mut self) {
-        let is_done = matches!(self.stage, Stage::Established | Stage::Receiving);
-        if let Some(peer) = self.peer.filter(|_| !is_done) {
-            self.stage = Stage::Established;
-            self.repeats = Repeats::default();
-            self.events.push_back(SessionEvent::Established { peer });
+        let Some(peer) = self.peer else { return };
+        let observed = self.handshake.take().map(|handshake| handshake.observed);
+        match (&mut self.protection, observed) {
+            (Some(protection), Some(observed)) => protection.take_over(observed),
+            _ => return self.fail(SecurityError::Protocol("the handshake left no keys".into())),
         }
+        self.stage = Stage::Established;
+        self.events.push_back(SessionEvent::Established { peer });
+    }
+
+    fn exhaust(&mut self, why: Exhausted) {
+        let text = match why {
+            Exhausted::Key => "the peer does not acknowledge new keys",
+            Exhausted::Forged => "too many records were forged",
+        };
+        self.fail(SecurityError::Protocol(text.into()));
     }
 
     /// Gives the session up.
@@ -404,7 +378,8 @@ impl Session {
         if !self.is_over() {
             self.outgoing.clear();
             self.peer = None;
-            self.end();
+            self.stage = Stage::Over;
+            (self.handshake, self.protection) = (None, None);
             self.events.push_back(SessionEvent::Failed(error));
         }
     }
@@ -413,53 +388,10 @@ impl Session {
     fn begins_handshake(&self, datagram: &[u8]) -> bool {
         match datagram {
             [kind, a, b, ..] if FIRST_TYPES.contains(kind) => LEGACY_VERSIONS.contains(&[*a, *b]),
-            [kind, ..] => self.role == Role::Client && UNIFIED_HEADERS.contains(kind),
-            [] => false,
+            // An encrypted record may overtake a server's first one.
+            _ => self.role == Role::Client && epoch_bits(datagram).is_some(),
         }
     }
-
-    fn end(&mut self) {
-        self.stage = Stage::Over;
-        self.dtls = None;
-        self.timer = None;
-        self.repeats = Repeats::default();
-    }
-}
-
-/// The last flight of a handshake, to be repeated until the next one. Datagrams that have arrived before are
-/// replays to the peer.
-#[derive(Debug, Default)]
-struct Repeats {
-    flight: Vec<Bytes>,
-    due: Option<Instant>,
-}
-
-impl Repeats {
-    fn set(&mut self, now: Instant, flight: impl Iterator<Item = Bytes>) {
-        self.flight.clear();
-        self.flight.extend(flight);
-        self.due = Some(now + REPEAT_INTERVAL);
-    }
-    fn restart(&mut self, now: Instant) {
-        self.due = self.due.map(|_| now + REPEAT_INTERVAL);
-    }
-    fn is_due(&self, now: Instant) -> bool {
-        self.due.is_some_and(|due| due <= now)
-    }
-    fn take_due(&mut self, now: Instant) -> impl Iterator<Item = Bytes> {
-        self.due = Some(now + REPEAT_INTERVAL);
-        self.flight.iter().cloned()
-    }
-}
-
-/// Room for the data of a received record.
-fn room_for(record: &[u8]) -> Vec<u8> {
-    vec![0; record.len().saturating_sub(RECORD_OVERHEAD)]
-}
-
-/// The first `size` bytes of `room`: itself, if it has no more.
-fn take(room: &mut Vec<u8>, size: usize) -> Bytes {
-    if room.len() == size { core::mem::take(room).into() } else { Bytes::copy_from_slice(&room[..size]) }
 }
 
 #[cfg(test)]

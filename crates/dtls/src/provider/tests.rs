@@ -22,11 +22,11 @@ fn aad() -> Aad {
 }
 
 #[test]
-fn records_are_those_of_the_library_however_often_a_cipher_was_used() {
+fn records_are_those_of_the_library() {
     let key = [7; KEY];
     let (mut ours, mut theirs) =
         (Aes128Gcm.create_cipher(&key).expect("a key"), library().create_cipher(&key).expect("a key"));
-    for n in 0..3 * OFTEN {
+    for n in 0..3 {
         let record = seal(&mut *ours, n);
         assert_eq!(record, seal(&mut *theirs, n));
         let mut opened = record.clone();
@@ -38,24 +38,14 @@ fn records_are_those_of_the_library_however_often_a_cipher_was_used() {
 }
 
 #[test]
-fn forged_records_are_refused_before_and_after_the_key_is_kept() {
+fn forged_records_are_refused() {
     let mut cipher = Aes128Gcm.create_cipher(&[7; KEY]).expect("a key");
-    for n in 0..2 * OFTEN {
+    for n in 0..2 {
         let mut record = seal(&mut *cipher, n);
         record[0] ^= 1;
         assert!(cipher.decrypt(&mut TmpBuf::new(&mut record), aad(), Nonce([n; 12])).is_err());
         assert!(cipher.decrypt(&mut TmpBuf::new(&mut [0; TAG - 1]), aad(), Nonce([n; 12])).is_err());
     }
-}
-
-#[test]
-fn a_rarely_used_cipher_keeps_no_expanded_key() {
-    let mut cipher = RecordCipher { key: Zeroizing::new([7; KEY]), uses: 0, expanded: None };
-    for n in 0..OFTEN {
-        assert!(cipher.expanded.is_none());
-        seal(&mut cipher, n);
-    }
-    assert!(cipher.expanded.is_some());
 }
 
 #[test]
