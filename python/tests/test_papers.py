@@ -68,6 +68,16 @@ def test_the_readme_counts_the_claims_and_has_the_place_of_the_reasons(key: str)
     assert found == [sources["paper"], sources["ours"], explained]
 
 
+@pytest.mark.parametrize("key", [key for key in ONLY_QUICK if key != "repair"])
+def test_the_verdicts_of_the_readme_are_those_of_the_reasons(key: str) -> None:
+    text = (ROOT / "papers" / key / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`[\w-]+`(?:, )?)+): .* \| (holds|not confirmed) \|$", text, re.MULTILINE)
+    shown = {claim: verdict for claims, verdict in rows for claim in re.findall(r"`([\w-]+)`", claims)}
+    assert len(rows) >= 4
+    reasons_of = {claim.id: claim.reason for claim in paper.load(key).claims}
+    assert shown == {claim: "not confirmed" if reasons_of[claim] else "holds" for claim in shown}
+
+
 def test_claims_with_the_same_reason_share_a_row() -> None:
     shown = reasons.table({"a": "Chance.", "b": "As `a`.", "c": "Chance."})
     assert shown.splitlines()[2:] == ["| `a`, `c` | Chance. |", "| `b` | As `a`. |"]
