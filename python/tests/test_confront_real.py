@@ -67,9 +67,7 @@ def test_a_line_has_means_spreads_and_deviations() -> None:
     assert line.deviation(SIMULATED, LINUX) == pytest.approx(-0.25)
     assert line.deviation(VARIED, OURS) is None
     assert not line.is_close
-    assert str(line) == (
-        "| DCCP-2 against TCP Cubic | 6.00 ± 0 % |  | 5.00 ± 20 % | 8.00 ± 0 % | +20 % |  |"
-    )
+    assert str(line) == "| DCCP-2 against TCP Cubic | 6.00 ± 0 % |  | 5.00 ± 20 % | 8.00 ± 0 % | +20 % |  |"
     assert table(found) == [*HEAD, str(line)]
 
 
