@@ -50,7 +50,7 @@ def test_a_deviation_that_is_too_large_is_marked_and_counted() -> None:
     ]
     lines, failed = table(found, [item])
     assert failed == 1
-    assert "| 1.10 ± 0.14 | 0.80 ± 0.00 | +37.5 % (!) | 1.00 | 1.00 |" in lines[-1]
+    assert lines[-1].endswith("| 1.10 ± 0.14 | 0.80 ± 0.00 | +37.5 % (!) |")
     assert table([row for row in found if row.run == 0], [item])[1] == 0
 
 
