@@ -1,6 +1,6 @@
 //! What the handshake leaves behind: the secrets of the records that follow, and the numbers of messages.
 //!
-//! The library has no interface for any of this, but it computes with our provider: the secrets are outputs of
+//! The library has no interface for any of this, but computes with our provider: the secrets are outputs of
 //! HMAC whose input has their labels, and handshake messages are plaintexts of the record cipher.
 
 use std::cell::RefCell;

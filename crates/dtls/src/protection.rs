@@ -1,8 +1,8 @@
 //! The records of an established session (RFC 9147, Section 4): protection, replays, changes of keys.
 //!
-//! The library performs the handshake. It moves each record through its buffers, and keeps the state of the
-//! handshake as long as it lives; here, a record costs its encryption and one copy, and an idle session has no
-//! more than its secrets and windows.
+//! The library performs the handshake. With its records, each one would move through several buffers, and
+//! the state of the handshake would be kept. Here a record costs its encryption and one copy, and an idle
+//! session keeps its secrets and windows.
 
 mod keys;
 mod update;
@@ -59,9 +59,9 @@ pub(crate) enum Meaning {
     Closed,
     /// The peer has ended the session, with this description of an alert.
     Alert(u8),
-    /// It was about keys or acknowledgements, and has been processed.
+    /// A record about keys or acknowledgements, which has been processed.
     Control,
-    /// It has no effect.
+    /// A record without effect.
     Nothing,
 }
 

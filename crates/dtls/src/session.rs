@@ -232,8 +232,8 @@ impl Session {
         // The library reads the time from here only.
         let mut result = handshake.call(|dtls| dtls.handle_timeout(reading));
         let mut data = Vec::new();
-        // The library takes a datagram for a repetition if its first message is one, and discards the messages
-        // behind it, which may have been in another datagram before, and lost.
+        // The library takes a datagram for a repetition if its first message is one. It would discard the
+        // messages after it, which may have been lost with another datagram.
         for record in Records(datagram) {
             let protection = self.protection.as_mut().filter(|_| epoch_bits(record) == Some(DATA_EPOCH));
             match protection.and_then(|protection| protection.open(record)) {
@@ -343,8 +343,8 @@ impl Session {
             }
         }
         let Some(handshake) = &mut self.handshake else { return };
-        // A server has seen all. The library retransmits a client's last flight until the server has confirmed
-        // it.
+        // A server has seen all. The library retransmits a client's last flight until the server has
+        // confirmed it.
         let is_confirmed = self.role == Role::Server || handshake.timer.is_none();
         if self.stage == Stage::Confirming && is_confirmed {
             self.establish();

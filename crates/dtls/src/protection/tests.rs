@@ -68,7 +68,7 @@ fn session(role: Role, identity: &Identity, rekey_after: u64) -> Session {
     Session::new(NOW, role, security, Some(Duration::from_millis(50)))
 }
 
-/// Passes all datagrams in both directions, but for those of the library at these places.
+/// Passes all datagrams in both directions, except the library's at the places `lost`.
 fn exchange(now: Instant, session: &mut Session, library: &mut Library, lost: &[usize]) -> Vec<SessionEvent> {
     let mut count = 0;
     loop {
@@ -119,7 +119,7 @@ fn the_library_reads_our_records_and_we_read_its_own() {
     }
 }
 
-/// 70,000 records pass the bounds of 16 bits, and 256 changes of keys those of two bits of the epoch.
+/// With 256 changes of keys the two bits of the epoch in a header wrap often.
 #[test]
 fn keys_change_with_the_library_in_both_directions() {
     for role in [Role::Client, Role::Server] {

@@ -1,4 +1,4 @@
-//! Retransmissions between those of the library.
+//! Retransmissions in addition to the library's.
 
 use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
