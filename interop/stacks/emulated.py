@@ -167,7 +167,8 @@ def table(found: Sequence[Row], items: Sequence[Item]) -> tuple[list[str], int]:
                 f"{fmean(each):.2f}" + (f" ± {stdev(each):.2f}" if len(each) > 1 else "") for each in rates
             ]
             mark = " (!)" if is_off else ""
-            head = item.name if len(item.protocols) == 1 else f"{protocol.name} of {item.name}"
+            others = [other.name for number, other in enumerate(item.protocols) if number != flow]
+            head = f"{protocol.name} against {others[0]}" if others else item.name
             lines.append(
                 f"| {item.paper}: {head} | {shown[0]} | {shown[1]} | {100 * deviation:+.1f} %{mark} |"
             )
