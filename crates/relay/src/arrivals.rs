@@ -37,7 +37,7 @@ pub(super) struct Arrived {
     /// The port's number, and at the far end the flow.
     pub(super) port: u8,
     pub(super) number: Option<u8>,
-    /// The socket's place among those of the near end.
+    /// The index of the socket at the near end.
     pub(super) socket: usize,
     pub(super) source: SocketAddr,
     pub(super) payload: Bytes,
@@ -140,7 +140,8 @@ impl Arrivals {
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-    /// A connection begins, or is over. What comes without one is not kept: it would be old.
+    /// Notes whether there is a connection. Datagrams that arrive without one are dropped: they would be
+    /// stale.
     pub(super) fn set_connected(&self, is_connected: bool) {
         let mut queue = self.lock();
         queue.is_unconnected = !is_connected;

@@ -45,7 +45,7 @@ pub struct Near {
     pub freezes: bool,
     /// Follow the route to another address without freezing.
     pub follows: bool,
-    /// The paths to use at a time; none: that of the system's route.
+    /// The paths to use at the same time; if empty, the path that the system's route takes.
     pub paths: Vec<PathSpec>,
     /// Outages that the program knows of: it freezes before them.
     pub outages: Outages,
@@ -124,7 +124,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
     }
 }
 
-/// Opens a connection to whichever address of the other end answers first.
+/// Opens a connection to the first address of the other end that answers.
 async fn open_any(near: &Near) -> anyhow::Result<(Link, SocketAddr, Option<Paths>)> {
     // The name may have other addresses by now.
     let addresses = resolve(&near.host, DCCP_UDP_PORT).await?;
@@ -193,7 +193,7 @@ fn watch(
     Ok(Watch::Paths(Box::new(paths)))
 }
 
-/// Reason why a connection is over. A relay aborts one only to give its place to another.
+/// Reason why a connection has ended. A relay aborts one only to give its place to another.
 fn over(error: &NetError) -> String {
     match error {
         NetError::Connection(ConnectionError::Reset(reset))

@@ -22,7 +22,7 @@ type Deliver = dyn Fn(u8, &[u8]) -> bool + Send + Sync;
 /// The programs of an end.
 #[derive(Clone, Debug)]
 pub enum Programs {
-    /// They use UDP ports of this host.
+    /// Programs at UDP ports of this host.
     At(Vec<ProgramAddress>),
     /// This process itself.
     Embedded(Embedded),
@@ -54,9 +54,9 @@ pub enum Payload {
     /// Nothing: the relay looks whether they are RTP.
     #[default]
     Unknown,
-    /// They are RTP.
+    /// RTP.
     Rtp,
-    /// They are RTP with video of that codec.
+    /// RTP with video of this codec.
     Video(Codec),
 }
 
@@ -140,7 +140,7 @@ fn unconnected() -> Arc<Arrivals> {
 pub(crate) struct EmbeddedPorts {
     program: Embedded,
     arrivals: Arc<Arrivals>,
-    /// The flow of each port that was used: that of the other end's newest datagram.
+    /// The flow of each port in use: the one in which the other end's newest datagram came.
     numbers: BTreeMap<u8, u8>,
     is_near: bool,
 }

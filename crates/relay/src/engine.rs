@@ -29,7 +29,7 @@ use crate::stop::Stop;
 
 /// Datagrams moved in one direction before the other has its turn.
 const BATCH: usize = 32;
-/// Bytes of RTP's fixed header, and of a record of DTLS beside its data.
+/// Bytes of RTP's fixed header, and of a DTLS record without its data.
 const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
 /// Time without packets after which a stream has ended.
@@ -45,7 +45,7 @@ const RTT: Duration = Duration::from_millis(100);
 pub(super) enum Ending {
     /// The program asks for it.
     Stopped,
-    /// The connection is over.
+    /// The connection has ended.
     Over(NetError),
     /// A newer connection takes its place.
     Replaced,
@@ -313,7 +313,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The state of the connection; `None` once it is over.
+    /// The state of the connection; `None` once it has ended.
     fn view(&self) -> Option<View> {
         let mut view = self.link.view()?;
         if let Some(repair) = &mut view.repair {

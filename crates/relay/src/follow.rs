@@ -27,7 +27,7 @@ pub(crate) enum Change {
 pub enum Outage {
     /// The link will be lost.
     Announced,
-    /// It is back, or was not lost.
+    /// The link is back, or was not lost.
     Over,
 }
 

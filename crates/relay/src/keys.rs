@@ -71,7 +71,7 @@ impl Keys {
 /// A secret from its text; `origin`: where it comes from.
 ///
 /// # Errors
-/// It is too short.
+/// The secret is too short.
 pub fn secret(text: &str, origin: &str) -> anyhow::Result<SharedSecret> {
     // An editor ends the line.
     let secret = SharedSecret::new(text.trim_end_matches(['\n', '\r']).as_bytes());
@@ -81,7 +81,7 @@ pub fn secret(text: &str, origin: &str) -> anyhow::Result<SharedSecret> {
 /// Reads a text file.
 ///
 /// # Errors
-/// It cannot be read, or is too long for a key.
+/// The file cannot be read, or is too long for a key.
 pub fn read(path: &Path) -> anyhow::Result<String> {
     let name = || path.display().to_string();
     let length = fs::metadata(path).with_context(name)?.len();
@@ -94,14 +94,15 @@ pub fn read(path: &Path) -> anyhow::Result<String> {
 /// Reads a text file that only its owner should be able to read.
 ///
 /// # Errors
-/// It cannot be read, or other users can read it.
+/// The file cannot be read, or other users can read it.
 pub fn read_private(path: &Path) -> anyhow::Result<String> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
         let mode = metadata.permissions().mode() & 0o777;
-        // Pipes and devices, such as those of a shell's <(...), have other means, and so has systemd for credentials.
+        // Pipes and devices, such as a shell's <(...), are protected by other means, and so are systemd's
+        // credentials.
         let is_credential =
             std::env::var_os("CREDENTIALS_DIRECTORY").is_some_and(|folder| path.starts_with(folder));
         if metadata.is_file() && mode & 0o077 != 0 && !is_credential {
@@ -122,7 +123,7 @@ pub fn read_key(path: &Path) -> anyhow::Result<Identity> {
 /// Reads a file with a fingerprint per line.
 ///
 /// # Errors
-/// It cannot be read, or has none.
+/// The file cannot be read, or has no fingerprint.
 pub fn read_fingerprints(path: &Path) -> anyhow::Result<Vec<Fingerprint>> {
     let text = read(path)?;
     let keys: anyhow::Result<Vec<_>> = lines(&text)

@@ -1,9 +1,10 @@
 //! Relays: the datagrams of other programs, such as a camera's RTP, over one encrypted DCCP connection.
 //!
-//! The near end ([`connect`]) takes datagrams at ports of its host and connects to the far end ([`listen`]), which passes them to programs
-//! there; what these answer takes the way back. All flows share a connection, so that they share one handshake, one estimate of the path
-//! and one rate: commands and the newest values precede media, of which the oldest frame is dropped whichever flow it is of, and bulk data. A program of this process takes part as [`Embedded`];
-//! [`pipe`] carries a stream of its own.
+//! The near end ([`connect`]) takes datagrams at ports of its host and connects to the far end ([`listen`]),
+//! which passes them to programs there; answers take the way back. All flows share a connection, and with it
+//! one handshake, one estimate of the path and one rate. Commands and the newest values precede media, media
+//! precede bulk data, and the oldest frame of any flow is dropped first. A program of this process takes part
+//! as [`Embedded`]; [`pipe`] carries a stream of its own.
 //! `whimbrel relay`, `whimbrel carry` and `whimbrel pipe` are these functions with options and output.
 //!
 //! ```no_run
@@ -152,7 +153,7 @@ impl Protection {
     /// Checks the key of the other end of an established connection.
     ///
     /// # Errors
-    /// It is refused.
+    /// The key is refused.
     pub fn check(&self, peer: Option<Fingerprint>) -> anyhow::Result<()> {
         self.key_check.as_ref().map_or(Ok(()), |check| check(peer))
     }

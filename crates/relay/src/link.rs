@@ -34,7 +34,7 @@ pub(super) struct View {
     pub(super) queued_bytes: usize,
     /// What the ledger takes from it.
     pub(super) observed: Observed,
-    /// Losses that were not those of congestion, among those of the peer's packets.
+    /// Losses of the peer's packets that were not due to congestion.
     pub(super) lost_wireless: u64,
     /// The paths of a multipath connection.
     pub(super) paths: Vec<PathView>,
@@ -79,7 +79,7 @@ pub struct PathView {
 pub enum PathState {
     /// Its handshake is under way.
     Joining,
-    /// It carries data.
+    /// The path carries data.
     Up,
     /// Its acknowledgements have ceased.
     Failed,
@@ -137,11 +137,11 @@ impl Link {
     pub(super) fn shrink(&self) {
         self.socket.shrink_to_fit();
     }
-    /// What a ledger takes from its state; `None` once it is over.
+    /// What a ledger takes from the link's state; `None` once it has ended.
     pub(crate) fn observed(&self) -> Option<Observed> {
         self.view().map(|view| view.observed)
     }
-    /// Its state; `None` once it is over.
+    /// The state of the link; `None` once it has ended.
     pub(super) fn view(&self) -> Option<View> {
         let mut view = match self.scheduler {
             Some(scheduler) => several(&self.socket.paths()?, scheduler),
@@ -221,7 +221,8 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
     }
 }
 
-/// The rate of all paths that carry data: together, or that of the best one if a datagram may take only one of them, or all.
+/// The allowed rate over all paths that carry data: their sum, or the highest rate if a datagram may take
+/// only one of them, or takes all.
 fn allowed_by_all(used: &[&SubflowSnapshot], scheduler: SchedulerKind) -> Option<f64> {
     let best = used.iter().map(|subflow| subflow.priority).max()?;
     let primary = used.iter().filter(|subflow| subflow.priority == best || best.number() >= 3);

@@ -35,11 +35,12 @@ pub struct Far {
     pub to: Programs,
     /// The address to listen at; by default, any of either family, or of IPv4 if there is no IPv6.
     pub bind: Option<SocketAddr>,
-    /// A socket that is bound already, such as that of a service manager; `bind` has no effect then.
+    /// A socket that is bound already, for example by a service manager; `bind` has no effect then.
     pub socket: Option<std::net::UdpSocket>,
-    /// Distinguishes losses on a radio from those of congestion.
+    /// Distinguishes losses on a radio from losses by congestion.
     pub lda: Option<Scheme>,
-    /// Longest time for which a datagram waits for earlier ones; by default, only those of several paths do.
+    /// Longest time for which a datagram waits for earlier ones; by default, only datagrams of several paths
+    /// wait.
     pub reorder: Option<Duration>,
     /// Connections at a time.
     pub max_peers: usize,
@@ -55,7 +56,7 @@ struct Served {
     key: Option<Fingerprint>,
     /// The host that it comes from.
     from: IpAddr,
-    /// It took the place of one with the same key.
+    /// The connection took the place of another with the same key.
     is_successor: bool,
     /// Ends it, as a newer one takes its place.
     replace: oneshot::Sender<()>,

@@ -54,7 +54,8 @@ pub enum Notice<'a> {
     Warning(&'a str),
 }
 
-/// Takes what an end says; the address is that of the other end, where there may be several. An error ends the relay.
+/// Takes an end's notices, with the address of the other end where there may be several. An error ends the
+/// relay.
 pub type Observer = Arc<dyn Fn(Option<SocketAddr>, &Notice<'_>) -> anyhow::Result<()> + Send + Sync>;
 
 /// Figures of a connection.
@@ -64,7 +65,7 @@ pub struct Figures {
     pub time_s: f64,
     /// The rates since the last figures.
     pub send_rate: DataRate,
-    /// That of the other direction.
+    /// The rate in the other direction.
     pub receive_rate: DataRate,
     /// The rate that congestion control allows, in bit/s; `None` if it is unlimited or unknown.
     pub allowed_rate_bps: Option<f64>,
@@ -76,7 +77,7 @@ pub struct Figures {
     pub delay_s: Option<f64>,
     /// The other end says what has arrived there; otherwise it is an estimate of congestion control.
     pub has_reports: bool,
-    /// Losses that were not those of congestion, among those of the peer's packets.
+    /// Losses of the peer's packets that were not due to congestion.
     pub lost_wireless: u64,
     /// The datagrams of both directions.
     pub sums: Sums,

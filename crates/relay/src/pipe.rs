@@ -39,7 +39,7 @@ const BATCH: usize = 64;
 pub struct PipeNear {
     /// The end that listens.
     pub host: HostPort,
-    /// The paths to use at a time; none: that of the system's route.
+    /// The paths to use at the same time; if empty, the path that the system's route takes.
     pub paths: Vec<PathSpec>,
     /// Chooses the path of each datagram of this end, if there are several.
     pub scheduler: SchedulerKind,
@@ -54,7 +54,8 @@ pub struct PipeNear {
 pub struct PipeFar {
     /// The address to listen at.
     pub bind: Option<SocketAddr>,
-    /// Longest time for which a datagram waits for earlier ones; by default, only those of several paths do.
+    /// Longest time for which a datagram waits for earlier ones; by default, only datagrams of several paths
+    /// wait.
     pub reorder: Option<Duration>,
     /// Chooses the path of each datagram of this end, if there are several.
     pub scheduler: SchedulerKind,
@@ -192,7 +193,7 @@ pub async fn listen(
         accepted = accept(&listener, scheduler) => accepted?,
         () = stop.raised() => return Ok(Carried::default()),
     };
-    // It serves one.
+    // A pipe serves one connection.
     drop(listener);
     forward(&link, Watch::Events { repairs: false }, program, false, &observer, &mut stop).await
 }

@@ -1,4 +1,4 @@
-//! The UDP side of a relay: local programs' datagrams in, those of the other end's programs out.
+//! The UDP side of a relay: takes local programs' datagrams and passes on the other end's.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -251,7 +251,7 @@ impl Ports {
         }
     }
 
-    /// A connection begins, or is over.
+    /// Notes whether there is a connection.
     pub(super) fn set_connected(&self, is_connected: bool) {
         self.arrivals().set_connected(is_connected);
     }

@@ -31,7 +31,7 @@ struct Parts {
     connections: BTreeMap<u64, Box<Connection>>,
     /// Connections so far.
     established: u64,
-    /// Sums of the connections that are over, of a relay whose connections have a ledger each.
+    /// Sums of the connections that have ended, for a relay whose connections have a ledger each.
     past: Sums,
     /// The only ledger of a relay that connects: programs send to it also while it has no connection.
     only: Option<Ledger>,
@@ -58,7 +58,8 @@ pub(super) struct Connection {
     pub(super) key: Option<Fingerprint>,
     /// The rate that congestion control allows, in bit/s; `None` if it is unlimited.
     pub(super) allowed_rate_bps: Option<f64>,
-    /// The rate for an encoder: what remains of that without the headers of RTP packets as large as those of late.
+    /// The rate for an encoder: the allowed rate without the headers of RTP packets as large as the recent
+    /// ones.
     pub(super) encoder_rate_bps: Option<f64>,
     pub(super) rtt_s: Option<f64>,
     /// The time that datagrams take to the other end: that in this end's queue, and half of the round trip.

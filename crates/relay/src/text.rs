@@ -11,8 +11,8 @@ pub fn quoted(text: &str) -> String {
     printable(&shortened(text, LONGEST_QUOTATION)).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// The text without characters that a terminal obeys, but for the ends of lines and tabulators. The escapes are those of JSON, so that
-/// JSON stays what it is.
+/// The text without characters that a terminal obeys, except line ends and tabs. The escapes are JSON's, so
+/// that JSON remains JSON.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(commands_terminal) {
         return text.into();

@@ -167,7 +167,7 @@ pub fn parse_own(text: &str) -> Result<SocketAddr, AddressError> {
 /// Resolves a server's name.
 ///
 /// # Errors
-/// It cannot be resolved, or is none of a single host.
+/// The name cannot be resolved, or an address is not the address of a single host.
 pub async fn resolve(server: &HostPort, default_port: u16) -> anyhow::Result<Vec<SocketAddr>> {
     let addresses = server.resolve(default_port).await?;
     for address in &addresses {
@@ -176,7 +176,7 @@ pub async fn resolve(server: &HostPort, default_port: u16) -> anyhow::Result<Vec
     Ok(addresses)
 }
 
-/// Opens a TCP connection to whichever address of a server answers first.
+/// Opens a TCP connection to the first address of a server that answers.
 ///
 /// # Errors
 /// None does.
@@ -407,7 +407,7 @@ pub(crate) fn index_of(name: &str) -> std::io::Result<u32> {
 #[cfg(target_os = "linux")]
 pub(crate) fn interface_of(index: u32) -> Option<String> {
     let name = nix::net::if_::if_indextoname(index).ok()?.into_string().ok();
-    // That of an unknown one is empty.
+    // The name of an unknown interface is empty.
     name.filter(|name| !name.is_empty())
 }
 

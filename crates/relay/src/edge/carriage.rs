@@ -179,7 +179,7 @@ impl Carriage {
     /// `observe` says what the transport has observed, for a report.
     ///
     /// # Errors
-    /// Those of the transport. What was not sent stays.
+    /// Fails with an error of the transport. Datagrams that were not sent stay in the queue.
     pub(crate) fn send<E>(
         &mut self,
         now: Instant,
@@ -250,8 +250,8 @@ impl Carriage {
         Ok(())
     }
 
-    /// A datagram of the connection has arrived; `is_repaired`: the path had lost it. Returns that of a program; a report is for this end,
-    /// and [`Carriage::command`] has the commands.
+    /// Takes a datagram that has arrived on the connection; `is_repaired`: the path had lost it. Returns it
+    /// if it belongs to a program. A report stays at this end, and commands come from [`Carriage::command`].
     pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
         let datagram = if is_part(&datagram) {
             self.joiner.accept(now, &datagram)?
@@ -281,7 +281,7 @@ impl Carriage {
             return None;
         };
         if flow.port == report::HEADER.port {
-            // Those of other versions are left out.
+            // Reports of other versions are ignored.
             if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
                 self.ledger.on_report(report, size);
                 if report.commands.is_some_and(|commands| commands.is_whole()) {
@@ -343,7 +343,7 @@ impl Carriage {
 }
 
 impl Drop for Carriage {
-    /// The connection is over: what waits is lost.
+    /// The connection has ended: datagrams that still wait are lost.
     fn drop(&mut self) {
         self.ledger.end_connection(self.queue.len());
     }

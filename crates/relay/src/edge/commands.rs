@@ -112,7 +112,7 @@ pub(crate) struct Inbox {
     received: Received,
     /// The number of the command that is delivered next.
     next: u64,
-    /// Those that an earlier one has to precede, with the times of their arrivals: fewer than [`BEFORE`].
+    /// Commands that wait for an earlier one, with their arrival times: fewer than [`BEFORE`].
     held: BTreeMap<u64, (Instant, Bytes)>,
 }
 
@@ -131,7 +131,7 @@ impl Inbox {
         }
         self.newest = self.newest.max(number);
         if number < self.next {
-            // It was given up.
+            // This command was given up before.
             return None;
         }
         let mut bytes = BytesMut::with_capacity(HEADER + payload.len());

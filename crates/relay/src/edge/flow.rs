@@ -1,7 +1,8 @@
 //! Flows, and the header that names them on a connection.
 //!
-//! Datagrams that belong together are a *flow*: at the near end those of one program at one port, which has a number on
-//! the connection; at the far end those of that number, from a socket of its own, so that answers find their way back.
+//! Datagrams that belong together are a *flow*. At the near end, a flow is what one program sends at one
+//! port, and has a number on the connection; the far end sends the datagrams with that number from a socket
+//! of its own, so that answers find their way back.
 
 use bytes::{BufMut, Bytes, BytesMut};
 

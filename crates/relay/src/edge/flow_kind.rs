@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 /// What is known beforehand of the datagrams that local programs send at each port.
 #[derive(Clone, Debug)]
 pub(crate) enum Sends {
-    /// Those of all ports are alike. With a codec, they are RTP.
+    /// The datagrams of all ports are alike: RTP if a codec is given.
     All(Option<Codec>),
     /// A program of this process says so: for each port 0 for nothing, 1 for RTP, and then the codecs in their order.
     Each(Arc<[AtomicU8; MAX_PORTS]>),

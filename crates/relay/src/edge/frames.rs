@@ -1,4 +1,5 @@
-//! Frames of the streams of RTP: sent by local programs; and of those of the peer's programs, what has arrived of them.
+//! Counts frames in RTP streams: frames sent by local programs, and how much of each frame of the peer's
+//! programs has arrived.
 //!
 //! The sequence numbers show how many packets are missing, and the marker bits and timestamps in which frames: after a frame that has
 //! ended, a packet is missing of the next one. Of a frame of which nothing has arrived only the timestamps tell, by the usual distance of
@@ -20,13 +21,13 @@ const MAX_GAP: i16 = 3000;
 /// Frames of a flow of RTP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub(crate) struct FrameCounts {
-    /// Those that local programs have sent.
+    /// Frames that local programs have sent.
     pub(crate) sent: u64,
-    /// Those of the peer's programs that have arrived without a repair.
+    /// Frames of the peer's programs that have arrived without a repair.
     pub(crate) whole: u64,
-    /// Those that have arrived with packets that the path had lost.
+    /// Frames that have arrived with packets that the path had lost.
     pub(crate) repaired: u64,
-    /// Those of which a packet is missing.
+    /// Frames with a missing packet.
     pub(crate) given_up: u64,
 }
 

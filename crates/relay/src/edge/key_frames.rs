@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(key_frames.ask(at(1000), stream(2), &videos), None);
         let (flow, bytes) = key_frames.ask(at(1000), stream(0), &videos).expect("a message");
         assert_eq!((flow.number, PictureLoss::decode(&bytes)), (0, Ok(PictureLoss { sender: 7, media: 9 })));
-        // Without an answer, it is asked by the other message, whatever is lost.
+        // Without an answer, the encoder is asked with the other message, no matter which frame is lost.
         assert_eq!(key_frames.ask(at(1020), stream(0), &videos), None);
         // The key frame is lost.
         let videos = [video(0, Some(1033))];

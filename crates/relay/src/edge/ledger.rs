@@ -1,9 +1,10 @@
 //! What became of each datagram: delivered, or lost for a reason.
 //!
 //! Both directions of a relay have an [`Account`] each. What a program has sent is at any time the sum of what was delivered, what was
-//! lost, by [`Reason`], and what is still on its way. This end knows the fate of a datagram until it leaves, and that of the
-//! peer's from its arrival on; the rest is what the other end reports ([`Report`]). An end without reports, of an earlier version,
-//! leaves what congestion control has noticed.
+//! lost, by [`Reason`], and what is still on its way. This end knows the fate of its own datagrams until they
+//! leave, and the fate of the peer's datagrams from their arrival on; the rest is what the other end reports
+//! ([`Report`]). If the other end sends no reports (an earlier version), what congestion control has noticed
+//! is used.
 
 use std::fmt;
 use std::ops::{AddAssign, Index, IndexMut};
@@ -46,13 +47,13 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// It came while there was no connection.
+    /// The datagram arrived while there was no connection.
     Unconnected = "unconnected",
     /// The receive buffer of the socket was full: the system dropped it.
     Kernel = "kernel",
-    /// It came faster than the relay took it.
+    /// The datagram came faster than the relay took it.
     Overrun = "overrun",
-    /// It waited for too long, or a part of its frame did.
+    /// The datagram waited for too long, or a part of its frame did.
     Stale = "stale",
     /// A newer datagram with a value of the same key came before it left.
     Superseded = "superseded",
@@ -62,13 +63,13 @@ reasons! {
     Undecodable = "undecodable",
     /// The queue was full.
     Overflow = "overflow",
-    /// It did not fit a packet on the path.
+    /// The datagram did not fit a packet on the path.
     TooLarge = "too_large",
     /// The connection ended before it left, or before its fate was known.
     Ended = "ended",
-    /// It was lost on the path between the two ends.
+    /// The datagram was lost on the path between the two ends.
     Path = "path",
-    /// It came faster than the receiving end took it.
+    /// The datagram came faster than the receiving end took it.
     Unread = "unread",
     /// There is no such port or flow at the receiving end.
     UnknownFlow = "unknown_flow",
@@ -129,16 +130,16 @@ impl Serialize for Losses {
 /// The datagrams of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Account {
-    /// Those that programs have sent.
+    /// Datagrams that programs have sent.
     pub sent: u64,
-    /// Those that were passed to the other end's programs.
+    /// Datagrams that were passed to the other end's programs.
     pub delivered: u64,
-    /// Those that did not reach a program.
+    /// Datagrams that did not reach a program.
     pub lost: Losses,
 }
 
 impl Account {
-    /// Those of which neither is known yet.
+    /// Datagrams whose fate is not known yet.
     pub fn under_way(&self) -> u64 {
         self.sent.saturating_sub(self.delivered + self.lost.sum())
     }
@@ -181,7 +182,7 @@ pub struct Sums {
     pub dropped_frames: u64,
     /// Datagrams of the peer that were not authentic, or came twice.
     pub forged: u64,
-    /// From local programs to those of the peer.
+    /// From local programs to the peer's programs.
     pub to_peer: Account,
     /// From programs of the peer to local ones.
     pub from_peer: Account,
@@ -203,14 +204,15 @@ impl AddAssign for Sums {
 /// What the transport says of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Observed {
-    /// Datagrams that it dropped before they left: only those of programs have a deadline.
+    /// Datagrams that it dropped before they left: only programs' datagrams have a deadline.
     pub(crate) withdrawn: u64,
     /// What it dropped as the path had become too narrow for it: datagrams, or their parts, of which one that is missing loses the
     /// datagram.
     pub(crate) narrowed: u64,
     /// Datagrams that arrived and were not taken in time.
     pub(crate) unread: u64,
-    /// Packets with data that were lost, as this end's congestion control has noticed, and as it notices those of the peer.
+    /// Lost packets with data: this end's, as its congestion control has noticed, and the peer's, as this end
+    /// notices them.
     pub(crate) lost_of_own: u64,
     pub(crate) lost_of_peer: u64,
     /// Bytes of data that have left and arrived.
@@ -289,7 +291,7 @@ struct Books {
     lost_here: Losses,
     dropped_frames: u64,
     crossing: Crossing,
-    /// The connections that are over, without what is in the other fields.
+    /// Sums of the connections that have ended, without what is in the other fields.
     past: Sums,
 }
 
@@ -432,7 +434,8 @@ impl Ledger {
         ]
     }
 
-    /// The connection is over; so many datagrams still waited for the transport. The fate of those on the way stays unknown.
+    /// Ends the connection; `waiting` datagrams still waited for the transport. The fate of datagrams on the
+    /// way stays unknown.
     pub(crate) fn end_connection(&self, waiting: usize) {
         let mut books = self.lock();
         let crossing = std::mem::take(&mut books.crossing);

@@ -106,7 +106,7 @@ impl LocalSocket {
                 Err(error) => return Err(error),
             }
             if address.ip().is_unspecified() && !sockets.is_empty() {
-                // It serves both families.
+                // One socket serves both families.
                 break;
             }
         }
@@ -190,8 +190,8 @@ impl LocalSocket {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a call. The system's messages about earlier datagrams, which whatever call comes first returns, are counted, and the call, which
-    /// had no effect, is made again.
+    /// Makes a call. The system reports errors of earlier datagrams in the next call on the socket, which
+    /// then has no effect: count the errors and repeat the call.
     fn noting<T>(&self, mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         let mut result = call();
         for _ in 1..ATTEMPTS {
@@ -264,7 +264,8 @@ fn is_own(begin: &[u8]) -> bool {
     begin.get(1) == Some(&PAYLOAD_FEEDBACK) && begin.get(4..8) == Some(&OWN_SSRC.to_be_bytes())
 }
 
-/// A socket that can send to the addresses, and these as it takes them: those of both families, if the host has both.
+/// Opens a socket that can send to the addresses, and returns these in the form that it takes: both families
+/// if the host has both, otherwise IPv4.
 fn socket_towards(addresses: &[SocketAddr]) -> io::Result<(Socket, Vec<SocketAddr>)> {
     if addresses.iter().any(SocketAddr::is_ipv6)
         && let Ok(socket) = Socket::new(Domain::IPV6, Type::DGRAM, None)
@@ -305,7 +306,7 @@ fn is_missing(error: &anyhow::Error) -> bool {
 fn bind(place: &ProgramAddress, address: SocketAddr) -> anyhow::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     if address.is_ipv6() {
-        // All addresses are those of both families.
+        // The unspecified address stands for the addresses of both families.
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     enlarge_buffers(&socket)?;

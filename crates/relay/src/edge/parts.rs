@@ -1,8 +1,8 @@
 //! Datagrams that are larger than the path carries: divided into parts, and joined again.
 //!
 //! A part is a datagram of the connection whose header names a port from 64 on, which no end has: an end of an earlier version
-//! discards it as one for an unknown port. Behind the header of the flow are the number of the divided datagram, that of the
-//! part, and that of all parts.
+//! discards it as one for an unknown port. The header of the flow is followed by the number of the divided
+//! datagram, the number of the part, and the number of all parts.
 //!
 //! | byte | |
 //! |---|---|
@@ -122,7 +122,7 @@ impl Divider {
     /// continues where it was interrupted. Parts have no deadline: the transport keeps or drops a datagram as a whole.
     ///
     /// # Errors
-    /// Those of the transport.
+    /// Fails with an error of the transport.
     pub(crate) fn hand<E>(
         &mut self,
         lane: Lane,
@@ -287,7 +287,7 @@ impl Joiner {
         self.incomplete.push_back(Incomplete { key, until, parts, missing: count, size: 0, cost });
         Some(self.incomplete.len() - 1)
     }
-    /// Takes room for further bytes of a datagram, if necessary that of older ones.
+    /// Takes room for further bytes of a datagram, if necessary by dropping older ones.
     fn fits(&mut self, bytes: usize, mut place: usize) -> bool {
         while self.cost + bytes > MAX_BYTES && place > 0 {
             self.lose(0);

@@ -48,7 +48,7 @@ pub(crate) struct Queue {
     stale: Duration,
     /// Age up to which a datagram that is sent arrives in time, where the transport repairs within a latency.
     budget: Option<Duration>,
-    /// The longest budget so far: that of the path without a queue.
+    /// The longest budget so far: the budget of the path without a queue.
     widest: Duration,
     groups: Groups,
     /// The last frame of each stream of which a packet was taken.

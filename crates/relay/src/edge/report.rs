@@ -49,7 +49,7 @@ impl Report {
     pub(crate) fn reached(&self) -> u64 {
         self.arrived.saturating_add(self.lost[Reason::Unread]).min(self.of_sent)
     }
-    /// Those that were lost on the path: so many of `of_sent` did not leave.
+    /// Datagrams that were lost on the path; `withdrawn` of `of_sent` never left.
     pub(crate) fn lost_on_path(&self, withdrawn: u64) -> u64 {
         self.of_sent.saturating_sub(withdrawn).saturating_sub(self.reached())
     }
@@ -100,14 +100,15 @@ pub(crate) struct Reporting {
 }
 
 impl Reporting {
-    /// The first report is due with the first datagram; that of an end that does not announce itself, with the other's report.
+    /// The first report is due with the first datagram. An end that does not announce itself reports after
+    /// the other end's report.
     pub(crate) fn new(announces: bool) -> Self {
         Self { announces, due: Instant::ZERO, repeats: 0, attempts: 0, has_answer: false, marks: [0; 4] }
     }
     /// The other end has sent a report.
     pub(crate) fn on_answer(&mut self, now: Instant) {
         if !self.has_answer {
-            // It learns at once that this end answers.
+            // The other end learns at once that this end answers.
             (self.has_answer, self.due, self.repeats) = (true, now, REPEATS);
         }
     }
@@ -116,7 +117,7 @@ impl Reporting {
         self.due = self.due.min(now + COMMAND_INTERVAL);
         self.repeats = self.repeats.max(1);
     }
-    /// `true` if a report is due. `marks`: those of the ledger.
+    /// `true` if a report is due. `marks`: the marks of the ledger.
     pub(crate) fn is_due(&mut self, now: Instant, marks: [u64; 4]) -> bool {
         if self.marks != marks {
             (self.marks, self.repeats) = (marks, REPEATS);

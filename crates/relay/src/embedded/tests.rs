@@ -13,7 +13,7 @@ use crate::{Far, Near, Notice, Observer, Options, Protection, Stop};
 /// A program, and what it is sent.
 fn program() -> (Embedded, mpsc::UnboundedReceiver<(u8, Vec<u8>)>) {
     let (arrived, arrivals) = mpsc::unbounded_channel();
-    // It refuses what is empty.
+    // The program refuses empty datagrams.
     let deliver =
         move |port, payload: &[u8]| !payload.is_empty() && arrived.send((port, payload.to_vec())).is_ok();
     (Embedded::new(deliver), arrivals)

@@ -70,7 +70,7 @@ fn a_neighbour_is_reached_from_a_link_local_address_of_the_named_interface() {
     assert_eq!(link("fe80::1%wwan0"), None);
     assert_eq!(spec("fe80::1%wlan0").address(&addresses(), Reach::V6), None);
     assert_eq!(link("2001:db8::10"), None);
-    // A number is that of an interface of this host.
+    // A number must be the index of an interface of this host.
     let error = "fe80::1%999999".parse::<PathSpec>().expect_err("refused");
     assert_eq!(error, PathSpecError::Interface(999_999));
     let unknown = refusal(&["fe80::1%wlan9"]);

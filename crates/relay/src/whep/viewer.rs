@@ -59,7 +59,7 @@ struct Numbers {
     newest: u64,
     given: u128,
     time: u32,
-    /// Of the session's times before those of the source.
+    /// How far the session's times are ahead of the source's.
     ahead: u32,
 }
 

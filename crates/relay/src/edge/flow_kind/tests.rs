@@ -67,7 +67,7 @@ fn rtcp_is_essential_in_flows_of_rtp_alone() {
         flows.of_sent(now, AUDIO, packet);
     });
     assert_eq!(flows.of_sent(later, AUDIO, &REPORT).0, Kind::Essential);
-    // MessagePack beside it, whose second byte is one of RTCP's types: the length does not fit.
+    // MessagePack in the same flow, whose second byte is one of RTCP's types: the length does not fit.
     let other = [&[0x93, 0xcd, 0x01, 0x00, 0xcb][..], &[0x40; 20]].concat();
     assert_eq!(flows.of_sent(later, AUDIO, &other).0, Kind::Other);
     assert_eq!(flows.of_sent(later, Flow { number: 4, ..AUDIO }, &REPORT).0, Kind::Other, "another flow");

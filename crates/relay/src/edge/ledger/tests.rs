@@ -1,4 +1,4 @@
-//! Accounts of single connections; those of both ends under a campaign are in the tests of the carriage.
+//! Accounts of single connections. The carriage's tests check the accounts of both ends in a campaign.
 
 use super::*;
 

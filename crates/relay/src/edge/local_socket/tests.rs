@@ -65,7 +65,7 @@ async fn a_port_that_another_program_uses_is_refused() {
 #[tokio::test]
 async fn a_program_is_found_at_whichever_address_of_its_name_it_listens() {
     let reader = Reader::get().expect("a thread");
-    // It listens at 127.0.0.1 alone, and localhost may be ::1 first.
+    // The program listens at 127.0.0.1 alone, and localhost may be ::1 first.
     let program = plain();
     let port = program.local_addr().expect("bound").port();
     let mut addresses = vec![SocketAddr::from(([127, 0, 0, 1], port))];
@@ -85,7 +85,7 @@ async fn a_program_is_found_at_whichever_address_of_its_name_it_listens() {
         }
     }
     assert_eq!(socket.refusals(), [known.addresses.len() as u64 - 1, 0]);
-    // Its answer is let in, and those of strangers are not.
+    // The program's answer is let in; strangers' datagrams are not.
     plain().send_to(b"stranger", source.expect("a datagram arrives")).expect("loopback");
     program.send_to(b"answer", source.expect("seen")).expect("loopback");
     assert_eq!(received(&socket).await.0, b"answer");

@@ -11,7 +11,7 @@ pub(crate) const ATTITUDE_1: &str =
 pub(crate) const ATTITUDE: &str = "fd1000000701011e0000e8030000cdcccc3dcdcc4c3e9a99993ebb77";
 /// Another attitude.
 pub(crate) const LATER: &str = "fd1000000701011e0000e80300000000003fcdcc4c3e9a99993eacff";
-/// That of component 2.
+/// An attitude of component 2.
 pub(crate) const OTHER_COMPONENT: &str = "fd1000000701021e0000e80300000000003fcdcc4c3e9a99993e18a6";
 /// An attitude with a signature.
 pub(crate) const SIGNED: &str =
@@ -25,7 +25,7 @@ pub(crate) const BATTERY_0: &str =
 /// The same later.
 pub(crate) const BATTERY_0_LATER: &str =
     "fd24000007010193000005000000060000002c013c0f3c0f3c0f3c0f3c0f3c0f3c0f3c0f3c0f3c0f6400000000329598";
-/// That of battery 1.
+/// BATTERY_STATUS of battery 1.
 pub(crate) const BATTERY_1: &str =
     "fd24000007010193000005000000060000002c01a00fa00fa00fa00fa00fa00fa00fa00fa00fa00f640001000032188d";
 /// NAMED_VALUE_FLOAT "speed".

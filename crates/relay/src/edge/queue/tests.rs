@@ -166,7 +166,7 @@ fn a_frame_that_was_begun_is_finished_though_packets_of_other_streams_come_betwe
 fn large_frames_do_not_give_way_to_another_stream_for_ever() {
     let mut queue = queue();
     queue.set_rate(Some(DataRate::from_kilobits_per_second(40.0)));
-    // A frame of 2 s at that rate, and audio beside it.
+    // A frame that takes 2 s at that rate, followed by audio.
     for _ in 0..10 {
         queue.push(of_stream(1, 1, 1000, ms(0)));
     }

@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Vis
 
 use super::hash;
 
-/// The largest datagram that is looked into: the work is that of its length.
+/// The largest datagram that is parsed: the work grows with the length.
 const LARGEST: usize = 16 << 10;
 
 /// The hash of the value of a field of the outermost object of JSON, which is text, a number or a truth value.

@@ -91,7 +91,8 @@ fn is_report(bytes: &Bytes) -> bool {
 }
 
 impl Way {
-    /// Moves datagrams for a step; returns those of programs that were lost on the path, and for lack of room.
+    /// Moves datagrams for a step. Returns how many of programs' datagrams were lost on the path, and how
+    /// many for lack of room.
     fn step(&mut self, step: u64, rate: u8, loss: u8) -> (u64, u64) {
         let (now, mut lost, mut unread) = (ms(10 * step), 0, 0);
         for _ in 0..rate {
@@ -114,7 +115,7 @@ impl Way {
         }
         while self.path.front().is_some_and(|(at, _)| *at <= step) {
             let Some((_, bytes)) = self.path.pop_front() else { break };
-            // A report finds room: the number is that of programs' datagrams.
+            // Reports always find room; only programs' datagrams are counted.
             if self.inbox.len() >= INBOX && !is_report(&bytes) {
                 (self.unread, unread) = (self.unread + 1, unread + 1);
             } else {
@@ -135,7 +136,7 @@ struct World {
     near: Carriage,
     far: Carriage,
     ledger: Ledger,
-    /// The far end's connections that are over.
+    /// Sums of the far end's connections that have ended.
     past: Sums,
     ways: [Way; 2],
     intake: VecDeque<Vec<u8>>,
