@@ -13,7 +13,7 @@
 //!
 //! `--seconds` changes the simulated time. `benches/instructions.py` counts instructions with it.
 //!
-//! CPU time is that of this thread, from `/proc`; a machine with busy neighbours changes it less than wall time.
+//! CPU time is this thread's, from `/proc`: load on the machine changes it less than wall time.
 
 use std::ops::ControlFlow;
 use std::path::Path;

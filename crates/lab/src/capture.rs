@@ -17,7 +17,7 @@ use crate::transport::IpHeaders;
 
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: usize = 20;
-/// The port on which all flows receive: that of the discard service.
+/// The port on which all flows receive: the discard service's.
 const SINK_PORT: u16 = 9;
 
 /// Writes the packets of a simulation as IPv4 packets.

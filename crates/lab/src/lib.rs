@@ -49,14 +49,14 @@
 //! - A flow with `encryption = "dtls"` or `repair` has the sockets' layers between connection and source
 //!   (`transport/layers`), with real datagrams and records. What an end draws comes from its seed
 //!   (`whimbrel_dtls::simulated`): keys of the exchange from a generator that the session lends to the
-//!   library, signatures by RFC 6979. A content beside the packet has tag, length and capture time of the
+//!   library, signatures by RFC 6979. A content next to the packet has tag, length and capture time of the
 //!   datagram, which layers hide from meters.
 //! - Simulated ends have only the timers that RFC 4340 defines (`TimerConfig::rfc4340`): their peers die only
 //!   by configuration, and no paper has keep-alive traffic.
 //! - `lab::transport::dccp::agent` drives the protocol in about sixty lines; the rest of it records, expires
 //!   datagrams, provides ground truth to the omniscient classifier, and passes verdicts on losses to the
 //!   meter.
-//! - With a buffer, a simulated flow's delay, jitter and goodput are those of the application: a packet
+//! - With a buffer, a simulated flow's delay, jitter and goodput are measured at the application: a packet
 //!   counts when it leaves the buffer.
 
 pub mod capture;

@@ -1,8 +1,8 @@
 //! From a plan and a seed to a record.
 //!
-//! A run is single-threaded and depends on nothing but its plan and its seed. Runs of different seeds
-//! may go side by side ([`run_many`]); each of them leaves the same bytes whichever thread ran it, and
-//! the records come back in the order of the seeds.
+//! A run is single-threaded and depends on nothing but its plan and its seed. Runs of different seeds may
+//! proceed in parallel ([`run_many`]): the bytes of each do not depend on its thread, and the records come
+//! back in the order of the seeds.
 
 mod build;
 mod captures;
@@ -41,7 +41,7 @@ pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 const REPLAY_INTERVALS: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(500)];
 /// The longest of the short runs.
 const SHORT_RUN: Duration = Duration::from_secs(30);
-/// The most samples of a replay: those of a run of more than 25 minutes have a longer interval.
+/// The most samples of a replay: a run of more than 25 minutes has a longer interval.
 const REPLAY_SAMPLES: u64 = 3_000;
 
 /// Events between two calls of a run's observer: about a hundred calls per second of real time.
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         watch.take(self.plan, &self.events, self.seed, &self.simulator, &self.parts)
     }
 
-    /// The changes of links in this run: those of the plan, and its handovers.
+    /// The changes of links in this run: the plan's, and its handovers.
     pub fn link_events(&self) -> &[EventPlan] {
         &self.events
     }

@@ -1,6 +1,6 @@
 //! Scenarios whose flows have the laboratory's transports.
 //!
-//! The types are those of [`whimbrel_scenario`].
+//! The types come from [`whimbrel_scenario`].
 
 pub use whimbrel_scenario::*;
 

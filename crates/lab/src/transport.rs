@@ -57,7 +57,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     const NAME: &'static str;
     /// A sentence for the schema.
     const DESCRIPTION: &'static str;
-    /// The keys of a flow that only this transport has: those of [`Keys`](Self::Keys).
+    /// The keys of a flow that only this transport has: the keys of [`Keys`](Self::Keys).
     const KEYS: &'static [&'static str];
     /// `true` if the ends take [commands](whimbrel_scenario::signals::Command).
     const TAKES_COMMANDS: bool = false;
@@ -99,7 +99,7 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
     /// unlimited data.
     ///
     /// # Errors
-    /// Names the key at fault; `key` is that of the flow's table.
+    /// Names the key at fault; `key` is the key of the flow's table.
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
         let _ = (key, payload, greedy);
         Ok(())
@@ -226,7 +226,7 @@ impl TransportPlan for Configured {
 
 type Kind = dyn TransportKind<Configured> + Send + Sync;
 
-/// The transports that scenarios may name: those of the laboratory by default.
+/// The transports that scenarios may name: by default, the laboratory's.
 #[derive(Clone)]
 pub struct Transports(Vec<Arc<Kind>>);
 

@@ -1,5 +1,5 @@
-//! Errors of the capacity and of the available bandwidth that are inferred at the MAC and end to end, beside what the simulated
-//! medium carries.
+//! Compares the capacity and the available bandwidth that are inferred at the MAC and end to end with what
+//! the simulated medium carries.
 
 use whimbrel_lab::Record;
 

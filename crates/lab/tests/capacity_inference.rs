@@ -144,6 +144,7 @@ fn estimates_raise_the_goodput_of_xcp_and_rcp_over_two_hops() {
         with("\"xcp-winf\", reading = \"literal\"", "xcp", "xcp = { winf = \"literal\" }\n");
     assert!(xcp_winf > 1.2 * xcp, "{xcp_winf} {xcp}");
     assert!(rcp_winf > 2.0 * rcp, "{rcp_winf} {rcp}");
-    // The literal sender requests decreases only: its window is one segment, whatever it was at first. That fills two hops.
+    // The literal sender only ever requests decreases: its window falls to one segment, from any initial
+    // value. One segment fills two hops.
     assert!(window < 1.01 && literal > 1.0, "{window} {literal}");
 }

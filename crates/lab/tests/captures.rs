@@ -163,7 +163,7 @@ fn frames_on_the_air_decode() {
         let at = radiotap.tsft.expect("a time");
         assert!(at >= last, "{at} us after {last} us");
         last = at;
-        // The record's time is the beginning of the frame, radiotap's that of the MPDU.
+        // The record's time is the beginning of the frame, radiotap's the beginning of the MPDU.
         let is_ofdm = radiotap.channel.expect("a channel").1 & 0x0040 != 0;
         let is_short = radiotap.flags.expect("flags") & Radiotap::SHORT_PREAMBLE != 0;
         let plcp = if is_ofdm {

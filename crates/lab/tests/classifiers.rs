@@ -72,7 +72,8 @@ fn every_scheme_classifies_every_loss_and_names_its_evidence() {
             let all = losses.rows();
             assert!(all > 50, "{scheme}: {all} losses");
             let by_base: usize = bases.iter().map(|base| rows(losses, &[("evidence", base)])).sum();
-            // There is no evidence at first, and the last losses may be too recent for a verdict: with inherent, until two windows are over.
+            // There is no evidence at first, and the last losses may be too recent for a verdict: inherent
+            // needs two complete windows.
             let young = if scheme == "inherent" { 40 } else { 10 };
             let first_without = rows_with(losses, &[("verdict", "none")]).next();
             assert!(

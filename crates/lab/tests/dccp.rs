@@ -39,7 +39,7 @@ fn column(table: &Table, name: &str, wanted: impl Fn(usize) -> bool) -> Vec<f64>
     (0..table.rows()).filter(|row| wanted(*row)).map(|row| table.number(name, row).unwrap()).collect()
 }
 
-/// The states of the two ends when the run is over.
+/// The states of the two ends when the run has ended.
 fn final_states(changes: &[(&str, &str)]) -> [State; 2] {
     let plan = document(PATH, changes).plan().unwrap();
     let mut run = Run::new(&plan, 1);

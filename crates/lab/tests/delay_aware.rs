@@ -111,7 +111,7 @@ fn other_flows_through_a_dual_queue_leave_it_a_share() {
     }
 }
 
-/// Losses without a queue: the rate is that of CCID 3.
+/// With losses and no queue, the rate equals CCID 3's.
 #[test]
 fn under_random_losses_the_rate_is_that_of_ccid_3() {
     for loss in ["0.002", "0.02"] {

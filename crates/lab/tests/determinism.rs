@@ -1,4 +1,4 @@
-//! The same plan and seed give the same bytes, on any thread and beside any other runs.
+//! The same plan and seed give the same bytes, on any thread and with any other runs at the same time.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};

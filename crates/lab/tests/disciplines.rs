@@ -4,7 +4,7 @@ use crate::simulation;
 use simulation::{document, number_of, simulate};
 use whimbrel_lab::Record;
 
-/// Four TCP flows through 10 Mbit/s with 50 ms of round-trip time and a buffer of 600 ms, beside a voice stream.
+/// Four TCP flows and a voice stream through 10 Mbit/s with 50 ms of round-trip time and a buffer of 600 ms.
 const DUMBBELL: &str = concat!(
     pair!(
         r#"

@@ -1,5 +1,5 @@
-//! Corruption that is reported on the wire: Data Checksum and Data Dropped (RFC 4340, Sections 9.3 and 11.7), with CCID 3 as
-//! required there, with the experimental CCID 250, and beside classifiers on trial.
+//! Corruption that is reported on the wire: Data Checksum and Data Dropped (RFC 4340, Sections 9.3 and 11.7),
+//! with CCID 3 as required there, with the experimental CCID 250, and with classifiers on trial.
 
 use whimbrel_lab::record::{Table, csv};
 use whimbrel_lab::{Document, Record, run};
@@ -95,7 +95,7 @@ fn ccid_250_reacts_to_queues_and_marks_like_ccid_3() {
     }
 }
 
-/// With queues that overflow *and* damaged packets, its p is that of the queue losses, and the path is used.
+/// With queues that overflow *and* damaged packets, its p counts only the queue losses, and the path is used.
 #[test]
 fn ccid_250_tells_congestion_from_corruption() {
     let with = |ccid| simulate(PATH, &[("link.radio.rate", "1 Mbit/s"), ("flow.flow.ccid", ccid)]);

@@ -165,7 +165,8 @@ fn xcp_follows_steps_of_the_capacity() {
 fn utilization_and_queue_are_stable_for_any_round_trip_time() {
     for scheme in ["xcp", "rcp"] {
         for (rate, delay, queue, duration, warm_up) in [
-            // Windows as of 10 Mbit/s and 40 ms: with 10 Mbit/s, those of XCP have 1.2 packets.
+            // As many packets per window as with 10 Mbit/s and 40 ms: at 10 Mbit/s, XCP's windows would have
+            // 1.2 packets.
             ("40 Mbit/s", "1 ms", "60 packets", "20 s", "5 s"),
             ("10 Mbit/s", "100 ms", "250 packets", "60 s", "20 s"),
             // RCP reaches 99 % of its target after 160 s.

@@ -1,4 +1,4 @@
-//! Completion times of transfers under RCP, beside those of processor sharing.
+//! Compares completion times of transfers under RCP with processor sharing.
 
 use whimbrel_lab::Record;
 
@@ -17,9 +17,10 @@ const SHAPE: f64 = 1.2;
 /// Transfers over one link with a round-trip time of 0.1 s that come at random times: for 0.4 s, and in the 0.6 s that are
 /// measured.
 ///
-/// The setting is that of Dukkipati and McKeown, Figure 12 (2.4 Gbit/s, a load of 0.9, sizes by Pareto with 1.2 and a mean of
-/// 25 packets of 1000 bytes, alpha 0.1, beta 1), for a second instead of 300, so that a test takes a second or two. Sizes
-/// are the classes above, each with its share of the distribution; larger ones would last longer than the run.
+/// The setting is Dukkipati and McKeown's, Figure 12 (2.4 Gbit/s, a load of 0.9, sizes by Pareto with 1.2 and
+/// a mean of 25 packets of 1000 bytes, alpha 0.1, beta 1), for a second instead of 300, so that a test takes
+/// a second or two. Sizes are the classes above, each with its share of the distribution; larger ones would
+/// last longer than the run.
 fn transfers(controller: &str) -> String {
     let mut text = format!(
         "[simulation]\nduration = \"6 s\"\n[[node]]\nname = \"s\"\n[[node]]\nname = \"r\"\n[[node]]\nname = \"d\"\n\

@@ -76,7 +76,7 @@ fn goodput(record: &Record, from: f64, to: f64) -> f64 {
     sum / ((to - from) / 0.2).round()
 }
 
-/// Windows have as many packets as those of 10 Mbit/s and 40 ms.
+/// Windows have as many packets as with 10 Mbit/s and 40 ms.
 #[test]
 fn xcp_and_rcp_are_stable_with_a_round_trip_time_of_a_millisecond() {
     for (law, transport, least) in [("law = \"xcp\"", "xcp", 0.98), ("law = \"rcp\"", "rcp", 0.94)] {
@@ -134,11 +134,12 @@ fn figure_8_flows_are_fair_with_different_round_trip_times() {
     }
 }
 
-/// Katabi 2002, Figure 9, with a fifth of the flows and of the rates, so that windows have as many packets: nine links of
-/// 20 ms, the fifth with half the rate; flows over all links, as many in the other direction, and as many over each link.
-/// The router is that of ns-2, with which the figure was made. "More than 90 %" does not hold here on the links before the
-/// fifth, where the flows that the fifth limits do not use the traffic that is shuffled to them: 87 to 90 %. The gain alpha
-/// returns that traffic: 79 to 84 % with 0.2, 90 to 92 % with 0.55. The draft's router has 87 %.
+/// Katabi 2002, Figure 9, with a fifth of the flows and of the rates, so that windows have as many packets:
+/// nine links of 20 ms, the fifth with half the rate; flows over all links, as many in the other direction,
+/// and as many over each link. The router is ns-2's, with which the figure was made. "More than 90 %" does
+/// not hold here on the links before the fifth, where the flows that the fifth limits do not use the traffic
+/// that is shuffled to them: 87 to 90 %. The gain alpha returns that traffic: 79 to 84 % with 0.2, 90 to 92 %
+/// with 0.55. The draft's router has 87 %.
 #[test]
 fn figure_9_nine_links_are_used_and_fewer_than_one_packet_in_a_million_is_dropped() {
     let law = "law = \"xcp\", reading = \"ns-2\"";
@@ -186,8 +187,8 @@ fn figure_11_a_hundred_flows_come_and_go_without_a_drop() {
 }
 
 /// 50 RCP flows start at once, each with R = 0.05 C: an overload by 2.5. The queue drains, and N R = eta C.
-/// The peak is 3.6 bandwidth-delay products, that of a fluid without opening 2.3. A guess at the difference: the rate rises
-/// while the SYNs are under way.
+/// The peak is 3.6 bandwidth-delay products; a fluid without opening has 2.3. A guess at the difference: the
+/// rate rises while the SYNs are under way.
 #[test]
 fn rcp_recovers_from_fifty_flows_that_start_at_a_twentieth_of_the_capacity() {
     let flows: Vec<Flow> = (0..50).map(|_| flow([0, 1], [5.0, 5.0], "rcp")).collect();

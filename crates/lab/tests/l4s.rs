@@ -45,7 +45,7 @@ fn rate(record: &Record, flow: &str) -> f64 {
     number_of(record, flow, "throughput_bps")
 }
 
-/// Mean delay in the queue, in milliseconds, beside 12.5 ms of propagation and the transmission.
+/// Mean delay in the queue in milliseconds, without 12.5 ms of propagation and the transmission.
 fn queueing_delay(record: &Record, flow: &str) -> f64 {
     1e3 * number_of(record, flow, "delay_mean_s") - 12.5 - 1500.0 * 8.0 / RATE * 1e3
 }
@@ -81,8 +81,9 @@ fn a_scalable_flow_alone_fills_the_link_with_a_queue_of_less_than_a_millisecond(
     assert_eq!(number_of(&record, "prague", "lost_queue"), 0.0);
 }
 
-/// RFC 9332, Section 2.1: the Classic queue marks with p'^2 and the other with 2 p'. The window of CUBIC in its Reno-friendly region is sqrt(1.5) / p' (RFC
-/// 9438, Section 4.3), and that of Prague 2 / (2 p'), or up to sqrt(6) / 2 p'; their round-trip times are 25 ms and 15 ms more. The rates are therefore as 1.3
+/// RFC 9332, Section 2.1: the Classic queue marks with p'^2 and the other with 2 p'. The window of CUBIC in
+/// its Reno-friendly region is sqrt(1.5) / p' (RFC 9438, Section 4.3), and the window of Prague 2 / (2 p'),
+/// or up to sqrt(6) / 2 p'; their round-trip times are 25 ms and 15 ms more. The rates are therefore as 1.3
 /// or 1.6 to 1 for many flows; the sawtooth of a few is not stationary.
 #[test]
 fn coupled_marking_gives_both_kinds_similar_rates_at_25_ms() {

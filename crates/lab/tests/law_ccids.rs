@@ -1,4 +1,4 @@
-//! The experimental CCIDs with the window laws of TCP beside TCP with the same law.
+//! Compares the experimental CCIDs that have the window laws of TCP with TCP under the same law.
 
 use crate::simulation;
 use simulation::{document, number, number_of, simulate};
@@ -107,8 +107,8 @@ fn each_law_shares_a_queue_evenly_with_its_tcp() {
     }
 }
 
-/// Acknowledgements of two packets each, as those of CCID 2, release bursts of two, which the low-latency queue marks more often than single
-/// packets.
+/// Acknowledgements of two packets each, which CCID 2 sends too, release bursts of two, which the low-latency
+/// queue marks more often than single packets.
 #[test]
 fn prague_shares_the_low_latency_queue_with_its_tcp() {
     let (tcp, dccp) = shares("prague", "\"dualpi2\"", ", delayed_acks = true");

@@ -85,7 +85,7 @@ start_jitter = "5 s"
 "#
 );
 
-/// The mean throughput of the DCCP flows over that of the TCP flows, with `n` of each.
+/// The mean throughput of the DCCP flows divided by the TCP flows', with `n` of each.
 ///
 /// TCP sends with a jitter of a packet's time at the bottleneck. Without it its acknowledgements clock each
 /// packet into the place that has just become free in the full queue, and paced flows find the queue

@@ -232,7 +232,7 @@ fn an_encrypted_connection_has_one_session_for_all_paths() {
     let first = times[0].1;
     // The Wi-Fi's timeout, and the rest of the handshake over the mobile network.
     assert!((0.3..1.5).contains(&first), "{first}");
-    // The Wi-Fi is used again when it is back: its delay is 10 ms, that of the mobile network 35 ms.
+    // The Wi-Fi is used again when it is back: its delay is 10 ms, the mobile network's 35 ms.
     let fastest = |from: f64, to: f64| {
         let within = times.iter().filter(|(sent, _)| (from..to).contains(sent));
         within.map(|(sent, received)| received - sent).fold(f64::INFINITY, f64::min)

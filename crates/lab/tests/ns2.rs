@@ -82,7 +82,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// `true` if ns-2 is installed.
 fn ns2_is_there() -> bool {
-    // It has no option that prints its version.
+    // ns-2 has no option that prints its version.
     let there = Command::new("ns").arg("/dev/null").output().is_ok();
     let required = env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
     assert!(there || !required, "ns-2 is required but not installed (Debian: apt-get install ns2)");

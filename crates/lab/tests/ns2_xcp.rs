@@ -15,7 +15,7 @@ use crate::simulation;
 use rates::{jain, link};
 use simulation::{in_repository, simulate};
 
-/// Ten sources and sinks; the law is that of ns-2.
+/// Ten sources and sinks; the law is ns-2's.
 const NETWORK: &str = dumbbell!(
     "10",
     r#"
@@ -52,7 +52,7 @@ struct Setting {
 /// The outcome in ns-2; `None` if it is not installed.
 fn ns2(setting: Setting) -> Option<Outcome> {
     let Setting { flows, rate, spacing, duration, warm_up } = setting;
-    // It has no option that prints its version.
+    // ns-2 has no option that prints its version.
     let is_there = Command::new("ns").arg("/dev/null").output().is_ok();
     let is_required = env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
     assert!(is_there || !is_required, "ns-2 is required but not installed (Debian: apt-get install ns2)");

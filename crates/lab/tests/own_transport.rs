@@ -14,7 +14,7 @@ use whimbrel_lab::transport::{
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
 use whimbrel_units::{ByteCount, DataRate, Instant};
 
-/// Sends whatever the application has at a constant rate, and never looks back.
+/// Sends all data of the application at a constant rate, and never looks back.
 #[derive(Debug)]
 struct Constant;
 

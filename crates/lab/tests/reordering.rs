@@ -177,8 +177,8 @@ fn an_adaptive_bound_loses_nothing_and_waits_less_for_what_is_lost() {
     assert!(p99 < 0.25 && p99_fixed > 0.4, "{p99} s against {p99_fixed} s");
 }
 
-/// 2,000 small packets per second, of which one in twenty overtakes 120 others: the round-trip times that the sender measures are those of
-/// the fast ones, and a Sequence Window by them refuses the others.
+/// 2,000 small packets per second, of which one in twenty overtakes 120 others: the sender measures the
+/// round-trip times of the fast ones, and a Sequence Window based on them refuses the others.
 #[test]
 fn small_packets_that_many_overtake_stay_in_the_sequence_window() {
     let toml = r#"

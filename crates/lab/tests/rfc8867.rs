@@ -6,7 +6,7 @@ use whimbrel_lab::record::{Column, Record};
 
 const LAWS: [&str; 7] = ["gcc", "nada", "scream", "copa", "bbr", "delay-aware", "delay-aware-l4s"];
 
-/// Without variation of delay, so that the numbers are those of the queue.
+/// Without variation of delay, so that the numbers reflect only the queue.
 fn simulate(name: &str, law: &str) -> Record {
     simulate_with(name, law, "0 s")
 }
@@ -89,9 +89,10 @@ fn flows_that_start_later_get_their_share() {
     }
 }
 
-/// Section 5.5: five flows of different round-trip times. With RFC 8868's variation of delay, NADA's shares are even. Without, a flow that starts beside others
-/// takes their queue for part of its path (RFC 8698, Section 5.1.1: the baseline is the least delay seen) and gets more: that depends on the
-/// order of the starts, not on the round-trip times.
+/// Section 5.5: five flows of different round-trip times. With RFC 8868's variation of delay, NADA's shares
+/// are even. Without, a flow that starts among others takes their queue for part of its path (RFC 8698,
+/// Section 5.1.1: the baseline is the least delay seen) and gets more: that depends on the order of the
+/// starts, not on the round-trip times.
 #[test]
 fn nada_is_fair_to_round_trip_times_but_not_to_the_first() {
     let shares = |jitter: &str, starts: Option<[u32; 5]>| {

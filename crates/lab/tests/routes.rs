@@ -73,7 +73,8 @@ fn a_swap_of_a_long_path_for_a_short_one_has_packets_overtake_once() {
         ("route[1].time", "10 s"),
     ];
     let record = simulate(PATHS, &swap);
-    // The packet of 10 s overtakes those of the 50 ms before: four, and one comes at the same moment.
+    // The packet sent at 10 s overtakes the packets of the last 50 ms: four, and a fifth arrives at the same
+    // moment.
     assert_eq!(number(&record, "reordered_packets"), 4.0);
     assert!((on(&record, "long") - 1000.0).abs() <= 1.0, "{}", on(&record, "long"));
 }

@@ -59,7 +59,7 @@ to = "b"
 packet_size = "1000 B"
 "#;
 
-/// Mean throughput with another law, or with that of the scenario, in bit/s.
+/// Mean throughput with the given law, or with the scenario's, in bit/s.
 fn throughput(transport: &str, law: Option<Aimd>) -> f64 {
     let changes: &[(&str, &str)] = match transport {
         "tcp" => &[("flow.flow.transport", "tcp"), ("flow.flow.tcp", "{ variant = \"sack\" }")],
@@ -81,9 +81,9 @@ fn throughput(transport: &str, law: Option<Aimd>) -> f64 {
     number(&run(&plan, 1), "throughput_bps")
 }
 
-/// The mean window of AIMD(a, b) at loss rate p is sqrt(a (2 - b) / (2 b p)) (Floyd, Handley and Padhye, "A Comparison of
-/// Equation-Based and AIMD Congestion Control", 2000, Section 2), so that of b = 1/8 is sqrt(5) times that of b = 1/2.
-/// Timeouts, which the formula leaves out, are rarer with the larger window.
+/// The mean window of AIMD(a, b) at loss rate p is sqrt(a (2 - b) / (2 b p)) (Floyd, Handley and Padhye, "A
+/// Comparison of Equation-Based and AIMD Congestion Control", 2000, Section 2), so with b = 1/8 it is sqrt(5)
+/// times as large as with b = 1/2. Timeouts, which the formula leaves out, are rarer with the larger window.
 #[test]
 fn a_gentler_decrease_multiplies_the_window_by_the_square_root_of_five() {
     for transport in ["tcp", "dccp"] {

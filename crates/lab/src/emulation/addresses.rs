@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The addresses of the nodes of an emulated network: consecutive ones of an IPv4 and of an IPv6 network, in the order of the
-/// scenario. The IPv4 addresses of the default plan are those of capture files of simulated runs.
+/// The addresses of the nodes of an emulated network: consecutive ones of an IPv4 and of an IPv6 network, in
+/// the order of the scenario. The default plan has the IPv4 addresses that capture files of simulated runs
+/// have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddressPlan {
     v4: Ipv4Addr,

@@ -197,7 +197,7 @@ impl Content for Empty {
     }
 }
 
-/// The transport of the flows of an emulation: whatever the programs speak.
+/// The transport of the flows of an emulation: the programs' own, unknown here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EmulatedTransport;
 
@@ -206,7 +206,7 @@ impl FlowTransport for EmulatedTransport {
         "emulated".to_owned()
     }
 
-    /// Sizes of emulated packets are those of the programs.
+    /// Emulated packets have their final sizes already.
     fn headers(&self) -> u32 {
         0
     }

@@ -28,8 +28,8 @@ pub struct IpPacket {
     pub destination: IpAddr,
     /// The ECN field.
     pub ecn: Ecn,
-    /// A hash of addresses, protocol and ports: equal for the packets of one flow. Fragments have no ports. It is at least 2^30
-    /// and below 2^31: smaller numbers are those of simulated flows.
+    /// A hash of addresses, protocol and ports: equal for the packets of one flow. Fragments have no
+    /// ports. It is at least 2^30 and below 2^31: smaller numbers belong to simulated flows.
     pub flow: u32,
     /// Bytes behind the transport header; behind the IP headers where the transport is unknown.
     pub data: u32,

@@ -6,8 +6,8 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)*) => {
         /// Counts of one end of a flow, or of both together, since the start.
         ///
-        /// "Packets" are those that carry application data; acknowledgements and other packets
-        /// without data are "feedback" whichever end sends them. Bytes are bytes on the link.
+        /// "Packets" carry application data; acknowledgements and other packets without data are "feedback",
+        /// no matter which end sends them. Bytes are bytes on the link.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub struct Counters {
             $($(#[$doc])* pub $field: u64,)*

@@ -10,11 +10,11 @@ use super::PacketInfo;
 /// An event of a packet with data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketEventKind {
-    /// It was handed to the network.
+    /// The packet was handed to the network.
     Sent,
-    /// It arrived.
+    /// The packet arrived.
     Received,
-    /// It was lost in the network, at this time.
+    /// The packet was lost in the network, at this time.
     Lost(LossCause),
 }
 

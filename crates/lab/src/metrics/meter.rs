@@ -10,19 +10,19 @@ use super::{Counters, DelayStatistics, Jitter};
 /// Outcome of a packet, or of a datagram that was never sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketOutcome {
-    /// It arrived.
+    /// The packet arrived.
     Received,
-    /// It arrived with damaged data, and was accepted.
+    /// The packet arrived with damaged data, and was accepted.
     Damaged,
-    /// It arrived after its receiver had given it up.
+    /// The packet arrived after its receiver had given it up.
     Late,
-    /// It arrived, and its receiver did not accept its data.
+    /// The packet arrived, and its receiver did not accept its data.
     Refused,
-    /// It was lost in the network.
+    /// The packet was lost in the network.
     Lost(LossCause),
     /// Its data were delivered by repair, at this time. The row of its packet, which was lost, stays.
     Repaired,
-    /// It expired in the send queue.
+    /// The datagram expired in the send queue.
     Expired,
     /// The send queue was full.
     Overflowed,

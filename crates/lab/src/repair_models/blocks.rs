@@ -7,7 +7,7 @@ use whimbrel_units::Instant;
 
 use super::{Datagram, End, Ends, Message, Output};
 
-/// Datagrams of a block, and packets of it in all: those of video.
+/// Datagrams of a block, and packets of a block in all, for video.
 pub const VIDEO: (usize, usize) = (8, 12);
 /// Blocks that the receiving end keeps.
 const RING: u64 = 40;

@@ -1,7 +1,7 @@
 //! libwebrtc's share of parity (`media_opt_util`, `fec_controller_default`), with its requests.
 //!
-//! The share depends on the largest loss of ten seconds, through a table by bit rate. The row of the table here is that of 1280x720 at
-//! 4,608 kbit/s and 30 frames/s; values between its points are interpolated.
+//! The share depends on the largest loss of ten seconds, through a table by bit rate. The row used here is
+//! for 1280x720 at 4,608 kbit/s and 30 frames/s; values between its points are interpolated.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -25,7 +25,7 @@ const INPUT: Duration = Duration::from_secs(1);
 /// Bytes of SRT's header.
 const HEADER: u32 = 16;
 
-/// The ends for a latency. With `overhead`, the rate is limited to that of the input and so large a share more
+/// The ends for a latency. With `overhead`, the rate is limited to the rate of the input plus this share
 /// (`SRTO_MAXBW` 0, `SRTO_OHEADBW`); without, it is not limited, which is the default.
 pub fn ends(latency: Duration, overhead: Option<f64>) -> Ends {
     [Box::new(Sender::new(latency, overhead)), Box::new(Receiver::new(latency))]
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// The time that a packet takes at the limit: that of the mean packet of the input.
+    /// The time that a packet of the input's mean size takes at the limit.
     fn period(&self) -> Duration {
         let Some(overhead) = self.overhead else { return Duration::ZERO };
         let (Some((first, _)), Some((last, _))) = (self.input.front(), self.input.back()) else {

@@ -21,7 +21,7 @@ use crate::transport::{FlowAgent, FlowSetup};
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) nodes: Vec<NodeId>,
-    /// Those with a limited processor.
+    /// Nodes with a limited processor.
     pub(crate) hosts: Vec<NodeId>,
     pub(crate) links: Vec<LinkId>,
     /// The stations of each medium.
@@ -190,8 +190,8 @@ fn add_controllers(
     }
 }
 
-/// Times of an exchange with RTS and CTS besides those of data and acknowledgement and the SIFS between them: DIFS, the mean of
-/// the smallest backoff, RTS, CTS and three SIFS (paper `winf`, equation 3).
+/// The part of an exchange with RTS and CTS that is not data, acknowledgement or the SIFS between them: DIFS,
+/// the mean of the smallest backoff, RTS, CTS and three SIFS (paper `winf`, equation 3).
 fn overhead(mac: &MacConfig) -> Duration {
     let rate = mac.response_rate(mac.data_rate);
     let handshake = mac.phy.duration(rate, RTS_BYTES) + mac.phy.duration(rate, CTS_BYTES);

@@ -68,7 +68,7 @@ pub(super) fn record(run: Run<'_>) -> Record {
     record
 }
 
-/// The notes for a reader of the tables: those of the plan, then those of the run.
+/// The notes for a reader of the tables: first the plan's, then the run's.
 fn notes(run: &Run<'_>) -> Vec<Note> {
     let ended = run.plan.links.iter().zip(&run.samples.losses_exceeded).filter_map(|(link, ended)| {
         let text =

@@ -80,7 +80,7 @@ impl Controller for LawController {
 /// The longest acknowledgement: at 1 Mbit/s with the long preamble.
 const LONGEST_ACK: Duration = Duration::from_micros(304);
 
-/// The observation of a station: rt-Winf, and IdleGap beside it.
+/// The observation of a station: rt-Winf and IdleGap.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     address: MacAddress,

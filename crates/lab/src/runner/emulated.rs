@@ -108,7 +108,7 @@ pub struct Emulation<'a> {
 }
 
 impl<'a> Emulation<'a> {
-    /// Builds the network of `plan`, which is that of [`emulated_plan`] for these ends.
+    /// Builds the network of `plan`, which [`emulated_plan`] has made for these ends.
     pub fn new(plan: &'a Plan, ends: &[usize], addresses: AddressPlan, seed: u64) -> Self {
         let outbox = SharedOutbox::default();
         let gaps = plan.gaps(seed);
@@ -167,7 +167,8 @@ impl<'a> Emulation<'a> {
         self.gateway = Some(end);
     }
 
-    /// The node at which the packets for an address arrive: that of the address, or one behind which the address is.
+    /// The node at which the packets for an address arrive: the node with the address, or one behind which
+    /// the address is.
     fn node_for(&self, destination: IpAddr) -> Option<usize> {
         let node = self.addresses.node(destination).filter(|&node| node < self.ends.len());
         node.or_else(|| self.behind.get(&destination).or(self.gateway.as_ref()).map(|&end| self.nodes[end]))

@@ -72,7 +72,7 @@ pub struct WindowConfig {
     pub initial: InitialWindow,
     /// `ssthresh` before the first loss; none for no limit.
     pub initial_threshold: Option<f64>,
-    /// The sender never has more than this outstanding (ns-2's `window_`), whatever the receiver offers.
+    /// The sender never has more than this outstanding (ns-2's `window_`), even if the receiver offers more.
     pub limit: Option<f64>,
     /// The increase per acknowledgement and the reduction on a loss.
     pub law: LawPrototype,
@@ -139,8 +139,8 @@ pub struct RecoveryConfig {
     pub rescue: bool,
     /// Trust selective acknowledgements beyond a timeout. RFC 2018, Section 8 forbids it, Linux does it.
     pub keep_sack_on_timeout: bool,
-    /// The most segments one duplicate acknowledgement releases before recovery and one acknowledgement during it
-    /// (ns-2), beside retransmissions that it calls for.
+    /// The most segments one duplicate acknowledgement releases before recovery and one acknowledgement
+    /// during it (ns-2), not counting retransmissions that it calls for.
     pub bursts: BurstLimits,
 }
 
@@ -149,7 +149,8 @@ pub struct RecoveryConfig {
 pub enum LimitedTransmit {
     /// None.
     Off,
-    /// A segment of new data for each (RFC 3042). With SACK, whatever `pipe` allows (RFC 6675, Section 5, step 3).
+    /// A segment of new data for each (RFC 3042). With SACK, as much as `pipe` allows (RFC 6675, Section 5,
+    /// step 3).
     On,
     /// A segment for each, also where data is sent again after a timeout (ns-2's `singledup_`).
     Any,

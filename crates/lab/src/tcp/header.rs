@@ -22,10 +22,10 @@ pub struct Addresses {
 /// Appends the TCP header of a segment to `out`: 20 bytes and the options, [`Segment::header_length`] in all
 /// (RFC 9293, Section 3.1).
 ///
-/// The checksum is that of the segment with a payload of zeros, over an IPv4 pseudo-header; the
-/// payload is not appended. Both ends start at sequence number 0, so the SYN is number 0 and the first byte
-/// number 1. Sequence numbers and timestamps are cut to 32 bits. Windows are scaled by [`WINDOW_SHIFT`], except
-/// in a SYN, and stop at the largest that fits.
+/// The checksum covers the segment with a payload of zeros and an IPv4 pseudo-header; the payload is not
+/// appended. Both ends start at sequence number 0, so the SYN is number 0 and the first byte number 1.
+/// Sequence numbers and timestamps are cut to 32 bits. Windows are scaled by [`WINDOW_SHIFT`], except in a
+/// SYN, and stop at the largest that fits.
 pub fn write_tcp_header(segment: &Segment, addresses: &Addresses, out: &mut Vec<u8>) {
     let begin = out.len();
     let syn = segment.flags.contains(Flags::SYN);

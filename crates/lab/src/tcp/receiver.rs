@@ -17,13 +17,13 @@ pub struct ReceiverSnapshot {
     pub buffered: u64,
     /// Segments with data that arrived, duplicates included.
     pub segments: u64,
-    /// Those of them without new data.
+    /// Segments without new data.
     pub duplicates: u64,
-    /// Those of them ahead of a gap.
+    /// Segments ahead of a gap.
     pub out_of_order: u64,
-    /// Those of them beyond the offered window, which were dropped.
+    /// Segments beyond the offered window, which were dropped.
     pub beyond_window: u64,
-    /// Those of them with a congestion mark.
+    /// Segments with a congestion mark.
     pub marked: u64,
     /// Acknowledgements sent.
     pub acks: u64,

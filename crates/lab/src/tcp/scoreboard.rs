@@ -1,10 +1,10 @@
 //! The scoreboard of selective acknowledgements (RFC 6675, Sections 3 and 4).
 //!
 //! RFC 6675 describes its scoreboard byte by byte and requires sums over the whole window. Two facts make
-//! those sums cheap. All data below some point is lost: more has been received above a lower byte than
-//! above a higher one, so `IsLost` has a single threshold, and it is the start of one of the highest three ranges received.
-//! And retransmissions go upwards, so all holes below `HighRxt` have been retransmitted and none above.
-//! It is enough to keep, for each such point, how much has been received below it.
+//! those sums cheap. All data below some point is lost: more has been received above a lower byte than above
+//! a higher one, so `IsLost` has a single threshold, and it is the start of one of the highest three ranges
+//! received. And retransmissions go upwards, so all holes below `HighRxt` have been retransmitted and none
+//! above. For each such point, it is therefore enough to keep how much has been received below it.
 
 use super::ranges::{ByteRange, RangeSet};
 
@@ -131,8 +131,8 @@ impl Scoreboard {
         byte < self.lost().at
     }
 
-    /// `SetPipe`: bytes still in the network, if all data below `high` were sent. A retransmission counts beside an original
-    /// that is not lost.
+    /// `SetPipe`: bytes still in the network, if all data below `high` were sent. A retransmission counts in
+    /// addition to an original that is not lost.
     pub(super) fn pipe(&self, high: u64) -> u64 {
         let lost = self.lost();
         let not_lost = (high - lost.at) - (self.total - lost.received_below);

@@ -5,7 +5,7 @@ use core::ops::{BitOr, BitOrAssign, Deref};
 
 use super::ranges::ByteRange;
 
-/// Flags of the TCP header, and those of the IP header and of the options of a SYN.
+/// Flags of the TCP header, of the IP header and of the options of a SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u16);
 

@@ -1,9 +1,9 @@
 //! The sending end: windows, recovery, timer.
 //!
-//! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery method:
-//! [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC 6675's scoreboard,
-//! [`counter`] is the recovery of ns-2's SACK, [`rack`] that of RFC 8985. [`transmit`] selects the next segment; [`window`] is what all of them
-//! share.
+//! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery
+//! method: [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC
+//! 6675's scoreboard, [`counter`] is the recovery of ns-2's SACK, [`rack`] is RFC 8985's. [`transmit`]
+//! selects the next segment; all of them share [`window`].
 
 use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{Window, WindowLaw};

@@ -59,14 +59,15 @@ pub(super) struct Transmissions {
     pieces: Vec<ByteRange>,
     /// Starts of the lost segments.
     lost: BTreeSet<u64>,
-    /// Transmissions in their order: the start of the segment, and its place. Those of segments that were sent again, or are acknowledged, are stale.
+    /// Transmissions in their order: the start of the segment, and its place. Entries of segments that were
+    /// sent again, or are acknowledged, are stale.
     queue: VecDeque<(u64, u64)>,
     next_order: u64,
     unacknowledged: u64,
     /// Bytes in flight, and selectively acknowledged.
     pipe: u64,
     sacked: u64,
-    /// Those in flight that were sent again.
+    /// Bytes in flight that were sent again.
     retransmitted: u64,
     /// `RACK.xmit_ts` and `RACK.end_seq`, as the order of that transmission; and `RACK.rtt`.
     newest: Option<u64>,

@@ -45,7 +45,7 @@ pub trait Content: CloneContent + fmt::Debug + Send {
         None
     }
 
-    /// The number of the packet at its sender, and that of the datagram in it.
+    /// The number of the packet at its sender, and the number of the datagram in it.
     fn numbers(&self) -> (u64, u64);
 
     /// Appends the packet as it follows the IP header, and returns the IP protocol number. Bytes left out
@@ -62,7 +62,7 @@ pub struct IpHeaders {
     pub destination: Ipv4Addr,
     /// The port of the flow's sending end.
     pub flow_port: u16,
-    /// The port of the flow's receiving end: that of the discard service.
+    /// The port of the flow's receiving end: the discard service's.
     pub sink_port: u16,
     /// `true` if the flow's packets travel in UDP datagrams.
     pub is_encapsulated: bool,

@@ -1,7 +1,8 @@
 //! Transports whose rates are allocated by routers: XCP, RCP and ABC.
 //!
-//! All of them are reliable by the simulated TCP with selective acknowledgements and timestamps; its window is set by the
-//! allocations that the receiver returns. A header for the routers lies between those of IP and TCP.
+//! All of them are reliable by the simulated TCP with selective acknowledgements and timestamps; its window
+//! is set by the allocations that the receiver returns. A header for the routers lies between the IP header
+//! and the TCP header.
 
 mod control;
 mod ends;

@@ -21,7 +21,7 @@ use frames::{FramedFlow, Hidden};
 
 pub(super) mod frames;
 
-/// The largest handshake record, which a path has to carry beside the flow's data.
+/// The largest handshake record, which a path has to carry in addition to the flow's data.
 const LARGEST_HANDSHAKE: u32 = 700;
 
 /// Encryption of a flow.
@@ -31,7 +31,7 @@ pub enum Encryption {
     /// Data travel as they are.
     #[default]
     None,
-    /// DTLS 1.3 (RFC 5238): a handshake after that of DCCP, and 22 bytes more in each data packet.
+    /// DTLS 1.3 (RFC 5238): a handshake after DCCP's, and 22 bytes more in each data packet.
     Dtls,
 }
 
@@ -138,7 +138,7 @@ pub(super) struct Layers<C: Secures> {
 /// The datagrams that left the end, or will, whose packets do not show them.
 #[derive(Debug, Default)]
 struct SentDatagrams {
-    /// Those in the send queue.
+    /// Datagrams in the send queue.
     waiting: BTreeMap<DatagramId, Hidden>,
     /// The last ones that have left, of which copies may follow.
     copied: BTreeMap<DatagramId, Hidden>,
@@ -194,7 +194,7 @@ impl<C: Secures> Below<C> for Lower<'_, C> {
 }
 
 impl<C: Secures> Layers<C> {
-    /// Those of the client and of the server; `None` without any.
+    /// The layers of the client and of the server; `None` if a flow has none.
     pub(super) fn pair(
         flow: &FlowSetup<'_>,
         encryption: Encryption,
@@ -225,7 +225,7 @@ impl<C: Secures> Layers<C> {
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
-    /// Sends a placeholder of the flow's source. `now` is the time of the simulation, `local` that of the end.
+    /// Sends a placeholder of the flow's source. `now` is the simulation's time, `local` the end's.
     pub(super) fn send(
         &mut self,
         [now, local]: [Instant; 2],

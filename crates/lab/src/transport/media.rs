@@ -1,7 +1,7 @@
 //! Live media over RTP: an encoder whose rate a congestion control law sets, from reports of RFC 8888.
 //!
-//! The sender packs frames of the encoder into RTP packets and paces them; the receiver reports the arrival time and
-//! the ECN field of each packet at a fixed interval. The laws are those of [`whimbrel_control::media`].
+//! The sender packs frames of the encoder into RTP packets and paces them; the receiver reports the arrival
+//! time and the ECN field of each packet at a fixed interval. The laws are in [`whimbrel_control::media`].
 
 mod content;
 mod details;

@@ -1,7 +1,7 @@
 //! MP-DCCP (RFC 9897): the multipath connections of the sockets.
 //!
-//! A flow has a number of paths. Routes that are spread `by = "sender"` lead the packets of path 0 over the first link
-//! of their list, those of path 1 over the second, and so on.
+//! A flow has a number of paths. Routes that are spread `by = "sender"` lead the packets of path 0 over the
+//! first link of their list, the packets of path 1 over the second, and so on.
 
 mod line;
 mod paths;

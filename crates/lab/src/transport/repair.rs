@@ -50,7 +50,7 @@ pub enum RepairKind {
     WfbNg,
     /// Tambur's streaming code.
     Tambur,
-    /// Hairpin's coded packets beside each round of repeats.
+    /// Hairpin: coded packets with each round of repeats.
     Hairpin,
 }
 

@@ -25,7 +25,8 @@ macro_rules! over_netem {
     };
 }
 
-/// That many sources `s0`, `s1`, ... and sinks `d0`, `d1`, ... on both sides of a link named `bottleneck` with these keys.
+/// `$count` sources `s0`, `s1`, ... and sinks `d0`, `d1`, ... on both sides of a link named `bottleneck` with
+/// these keys.
 macro_rules! dumbbell {
     ($count:literal, $bottleneck:literal) => {
         concat!(

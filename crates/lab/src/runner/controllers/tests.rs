@@ -111,7 +111,7 @@ fn the_acknowledgement_of_a_receiver_returns_its_estimate_if_it_is_smaller() {
     let (mut controller, _, stores) = station();
     let capacity_of_receiver = DataRate::from_megabits_per_second(1.0);
     let estimate = Estimate { capacity: capacity_of_receiver, available: DataRate::ZERO };
-    // That of another station has no effect.
+    // The estimate of another station has no effect.
     stores[2].set(Position::Receiver, Some(estimate));
     exchange(&mut controller, 0, 1, 1000, 1500);
     assert!(is_close(stores[0].get(Position::Sender), capacity(1500)));

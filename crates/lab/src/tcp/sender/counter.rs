@@ -1,9 +1,9 @@
 //! Recovery as in ns-2's `Agent/TCP/Sack1`: selective acknowledgements select the segments to send again, a counter
 //! limits their number (Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP", 1996).
 //!
-//! It differs from RFC 6675 in that every acknowledgement takes one segment out of the network, and a
-//! partial one two; that a hole is sent again as soon as anything above it has arrived; and that nothing is
-//! kept beyond the end of a recovery.
+//! In contrast to RFC 6675, every acknowledgement takes one segment out of the network, and a partial one
+//! two; a hole is sent again as soon as anything above it has arrived; and nothing is kept beyond the end of
+//! a recovery.
 
 use whimbrel_units::Instant;
 

@@ -12,7 +12,7 @@ use crate::tcp::segment::{Flags, Segment};
 pub(super) enum Opening {
     /// A SYN is to be sent as soon as there is data.
     Waiting,
-    /// It was last sent at `at`, and `times` times in all.
+    /// The SYN was last sent at `at`, and `times` times in all.
     Sent { at: Instant, times: u32 },
     /// The other end has answered.
     Done,

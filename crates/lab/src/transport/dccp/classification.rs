@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use whimbrel_control::loss_differentiation::{ComparedTrip, Parameters};
 
-/// Parameters of the classifiers, those of the paper by default but for `robust`.
+/// Parameters of the classifiers; the defaults are the paper's, except for `robust`.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Classification {

@@ -89,7 +89,7 @@ pub(super) fn check(key: &str, classifier: Classifier, details: &Details) -> Res
     Ok(())
 }
 
-/// Checks that nothing is asked for beside repair that the layer does not do.
+/// Refuses keys that the repair layer does not support.
 pub(super) fn check_repaired(key: &str, details: &Details) -> Result<(), ScenarioError> {
     let expected = "not together with `repair`";
     let refuse = |name: &str, value: String| {

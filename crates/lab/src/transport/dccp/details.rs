@@ -19,8 +19,9 @@ pub struct Details {
     pub ecn: bool,
     /// If true, packets travel in UDP datagrams (RFC 6773), which adds 8 bytes to each.
     pub udp_encapsulation: bool,
-    /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238). Data then wait for a second handshake, and each record takes 22 bytes of
-    /// `packet_size`. The records are those of the sockets; simulated ends have the same keys in each run.
+    /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238). Data then wait for a second handshake, and each
+    /// record takes 22 bytes of `packet_size`. The records have the sockets' format; simulated ends have the
+    /// same keys in each run.
     pub encryption: Encryption,
     /// Bytes of the network header; 20 for IPv4 without options.
     pub network_header: u32,

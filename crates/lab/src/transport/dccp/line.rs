@@ -14,13 +14,13 @@ use crate::payload::SimPayload;
 use crate::transport::SenderEstimate;
 use crate::transport::layers::Secures;
 
-/// The DCCP port that servers listen on: that of the discard service.
+/// The DCCP port that servers listen on: the discard service's.
 pub(in crate::transport) const SERVER_PORT: u16 = 9;
 
 /// A packet that leaves, with the number of its path if there are several.
 pub(in crate::transport) type Leaving = (Transmit, Option<usize>);
 
-/// The connection of an end, over one path or over several. Times are those of the end's clock.
+/// The connection of an end, over one path or over several. Times are by the end's clock.
 pub(in crate::transport) trait Line: fmt::Debug + Send + 'static {
     /// The type of the connection.
     type Connection: Secures;

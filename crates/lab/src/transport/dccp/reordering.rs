@@ -58,7 +58,7 @@ pub enum LossDetection {
     /// repaired flow, and three packets in others.
     #[default]
     Automatic,
-    /// Three packets with higher numbers (RFC 5348, Section 5.1), also beside a reorder buffer.
+    /// Three packets with higher numbers (RFC 5348, Section 5.1), even with a reorder buffer.
     Ndupack,
     /// A single packet with a higher number, as in ns-2's TFRC.
     FirstPacket,
@@ -81,10 +81,10 @@ impl From<LossDetection> for config::LossDetection {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
-    /// They are discarded and count as lost (`papers/reorder`, Section II.B).
+    /// Late packets are discarded and count as lost (`papers/reorder`, Section II.B).
     #[default]
     Discard,
-    /// They are delivered out of order.
+    /// Late packets are delivered out of order.
     Deliver,
 }
 

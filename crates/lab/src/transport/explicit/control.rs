@@ -1,4 +1,4 @@
-//! The senders' laws beside a reliable transport: window and pacing from allocations.
+//! The senders' laws on top of a reliable transport: window and pacing from allocations.
 
 use whimbrel_control::explicit_rate::{
     AbcWindow, Demand, FlowHeader, RcpSender, XcpSender, rcp_winf, xcp_winf,
@@ -23,7 +23,7 @@ enum Law {
     Abc(AbcWindow),
 }
 
-/// The law of a sender beside its TCP: the window or the pace, and the header of packets.
+/// The law of a sender on top of its TCP: the window or the pace, and the header of packets.
 #[derive(Debug)]
 pub(super) struct Control {
     scheme: Scheme,
@@ -51,7 +51,7 @@ impl Control {
         Self { scheme, law, segment_size, headers, estimate, before, round, is_limited: true }
     }
 
-    /// The header of the next packet. The rate is that of whole packets on the wire, which routers see.
+    /// The header of the next packet. Its rate counts whole packets on the wire, as routers see them.
     pub(super) fn header(&self, rtt: Option<Duration>) -> Shim {
         let FlowHeader { rtt, rate, allocation } = match &self.law {
             Law::Xcp(sender) => self.xcp_header(sender, rtt),

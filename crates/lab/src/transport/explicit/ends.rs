@@ -24,10 +24,11 @@ pub struct ExplicitContent {
     pub format: HeaderFormat,
 }
 
-/// A header for routers between those of IP and TCP, as it counts in the size of packets and appears in captures.
+/// A header for routers between the IP header and the TCP header, as it counts in the size of packets and
+/// appears in captures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HeaderFormat {
-    /// That of draft-falk-xcp-spec-03, Section 3.
+    /// The header of draft-falk-xcp-spec-03, Section 3.
     Xcp,
     /// Two rates, the round-trip time and the next protocol.
     Rcp,

@@ -46,8 +46,8 @@ pub struct Details {
 }
 
 impl Default for Details {
-    /// RFC 8867, Section 4.4: 150 kbit/s at least, 300 kbit/s at the start, 30 frames per second. The greatest rate
-    /// there, 1.5 Mbit/s, is that of its scenarios and not a property of media.
+    /// RFC 8867, Section 4.4: 150 kbit/s at least, 300 kbit/s at the start, 30 frames per second. The
+    /// greatest rate there, 1.5 Mbit/s, belongs to its scenarios and is not a property of media.
     fn default() -> Self {
         Self {
             controller: Controller::default(),

@@ -307,7 +307,7 @@ fn other_traffic_expires_in_the_queue_of_a_blocked_sender() {
     let mut ends = Ends::new("traffic = { kind = \"cbr\", rate = \"80 kbit/s\" }", 1e6);
     ends.law.0.lock().unwrap().window = Some(0);
     ends.send_until(at(1000));
-    // Ten datagrams a second, of which the first was sent and those of the last 200 ms wait.
+    // Ten datagrams a second, of which the first was sent and the last 200 ms wait.
     let expired = ends.sender.meter().counters().expired_datagrams;
     assert!((7..=8).contains(&expired), "{expired}");
 }

@@ -22,12 +22,13 @@ pub struct Several {
     handle: Option<ConnectionHandle>,
     /// The subflows, at the client, which adds them.
     subflows: Option<Subflows>,
-    /// The last estimate and counts of a connection that is over: the endpoint keeps only the end of TIMEWAIT.
+    /// The last estimate and counts of a connection that has ended: the endpoint keeps only the end of
+    /// TIMEWAIT.
     last: (SenderEstimate, Option<[u64; 2]>),
 }
 
 impl Several {
-    /// No connection yet. `paths`: those of a client. `secret`: that from which the end draws its keys and numbers.
+    /// No connection yet. `paths`: the client's paths. `secret`: the end draws its keys and numbers from it.
     pub(super) fn new(
         config: Config,
         settings: MultipathConfig,

@@ -60,7 +60,7 @@ pub struct TcpSenderAgent {
     peer: NodeId,
     flow: FlowId,
     headers: HeaderModel,
-    /// Bytes of a header between those of IP and TCP.
+    /// Bytes of a header between the IP header and the TCP header.
     shim_size: u32,
     segment_size: u32,
     pub(in crate::transport) sender: TcpSender,
@@ -89,13 +89,13 @@ impl TcpSenderAgent {
         }
     }
 
-    /// The same with a header of `size` bytes between those of IP and TCP in each packet.
+    /// The same with a header of `size` bytes between the IP header and the TCP header of each packet.
     pub(in crate::transport) fn with_shim(mut self, size: u32) -> Self {
         self.shim_size = size;
         self
     }
 
-    /// A packet of `size` bytes without data is sent beside those of TCP.
+    /// Counts a sent packet of `size` bytes without data that is not TCP's.
     pub(in crate::transport) fn note_probe(&mut self, size: u32) {
         self.meter.on_feedback_sent(size);
     }
@@ -189,7 +189,7 @@ pub struct TcpReceiverAgent {
     peer: NodeId,
     flow: FlowId,
     headers: HeaderModel,
-    /// Bytes of a header between those of IP and TCP.
+    /// Bytes of a header between the IP header and the TCP header.
     shim_size: u32,
     receiver: TcpReceiver,
     meter: Meter,
@@ -202,13 +202,13 @@ impl TcpReceiverAgent {
         Self { peer, flow, headers: config.headers, shim_size: 0, receiver, meter }
     }
 
-    /// The same with a header of `size` bytes between those of IP and TCP in each packet.
+    /// The same with a header of `size` bytes between the IP header and the TCP header of each packet.
     pub(in crate::transport) fn with_shim(mut self, size: u32) -> Self {
         self.shim_size = size;
         self
     }
 
-    /// A packet of `size` bytes without data is sent beside those of TCP.
+    /// Counts a sent packet of `size` bytes without data that is not TCP's.
     pub(in crate::transport) fn note_probe(&mut self, size: u32) {
         self.meter.on_feedback_sent(size);
     }

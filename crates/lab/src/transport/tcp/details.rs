@@ -22,7 +22,8 @@ pub struct Details {
     /// Leave the first slow start before a loss, where the round-trip time rises (HyStart++, RFC 9406; with `preset = "linux"` Linux's HyStart); `cubic`
     /// only, `true` by default.
     pub hystart: Option<bool>,
-    /// The most segments outstanding, whatever the receiver's window; in ns-2 also the initial threshold.
+    /// The most segments outstanding, even if the receiver's window is larger; in ns-2 also the initial
+    /// threshold.
     pub window_limit: Option<f64>,
     /// The first window in segments.
     pub initial_window: Option<u32>,
@@ -86,7 +87,7 @@ pub enum TcpCongestion {
 }
 
 impl TcpCongestion {
-    /// The law; `None` for that of the preset. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
+    /// The law; `None` for the preset's. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
     pub(super) fn law(self, preset: TcpPreset, hystart: bool, virtual_rtt: Duration) -> Option<LawPrototype> {
         if preset == TcpPreset::Linux {
             let reno =

@@ -118,7 +118,7 @@ fn a_loss_that_a_probe_repairs_reduces_the_window_once() {
 fn a_second_probe_waits_for_the_first() {
     let mut script = measured(with_probes(20), 4);
     script.timeout().sends([4]);
-    // The next timer is that of RFC 6298.
+    // The next timer is RFC 6298's.
     script.timeout();
     assert_eq!(script.sender.snapshot().timeouts, 1);
 }

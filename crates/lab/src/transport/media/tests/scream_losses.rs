@@ -1,4 +1,4 @@
-//! SCReAM with the loss detection of its authors' code, beside that of the draft.
+//! Compares SCReAM with the loss detection of its authors' code and SCReAM with the draft's.
 //!
 //! `cargo test -p whimbrel-lab --lib scream_losses -- --nocapture` prints the rates of docs/media.md.
 
