@@ -4,9 +4,9 @@
 //!
 //! # Design
 //!
-//! - `perf` keeps a TCP connection beside the measured one, as iperf does, to agree on the test and to fetch
+//! - `perf` keeps a TCP connection next to the measured one, as iperf does, to agree on the test and to fetch
 //!   the other end's figures, so that the control traffic does not disturb the measurement.
-//! - `record` has a server of its own, beside that of `perf`: its probes are logged one by one at both ends,
+//! - `record` has a server of its own, separate from `perf`'s: its probes are logged one by one at both ends,
 //!   and it needs no transport. The address that it probes has proved itself by a token from the TCP
 //!   connection.
 

@@ -1,7 +1,8 @@
 //! A test of a path, like iperf's: DCCP, UDP or TCP, between a client and a server.
 //!
-//! A TCP connection to the same port number carries the control messages (the test's parameters, interval figures, the final report); the
-//! measured datagrams travel beside it. [`serve`] is one end and [`measure`] the other.
+//! A TCP connection to the same port number carries the control messages (the test's parameters, interval
+//! figures, the final report); the measured datagrams travel separately. [`serve`] is one end and [`measure`]
+//! the other.
 //!
 //! ```no_run
 //! use whimbrel_measure::perf::{self, Client, Direction, Handovers, Native, Plan};

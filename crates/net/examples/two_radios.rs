@@ -1,4 +1,5 @@
-//! A connection over two local addresses, such as those of a Wi-Fi and a mobile network, that survives the loss of one.
+//! A connection over two local addresses, for example of a Wi-Fi and a mobile network, that survives the loss
+//! of one.
 //!
 //! ```sh
 //! cargo run -p whimbrel-net --example two_radios

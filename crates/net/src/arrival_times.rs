@@ -17,8 +17,8 @@ mod tests;
 
 /// The most peers with a stored rate. Beyond that all are measured again.
 const MAX_PEERS: usize = 4096;
-/// The longest time over which a batch arrives: kernels and network cards coalesce packets that arrive close together, Wi-Fi and
-/// modems those of one burst of some milliseconds.
+/// The longest time over which a batch arrives: kernels and network cards coalesce packets that arrive close
+/// together, Wi-Fi and modems the packets of one burst of some milliseconds.
 const LONGEST_BATCH: Duration = Duration::from_millis(5);
 /// The weight of a new sample of a peer's rate.
 const SAMPLE_WEIGHT: f64 = 0.125;

@@ -252,7 +252,7 @@ fn would_block<T>(result: &io::Result<T>) -> bool {
 }
 
 /// The meaning of an error for the packets' destination. Send and receive calls return both kinds: an ICMP
-/// message is returned by whichever call comes first.
+/// message is returned by the next call, of either kind.
 fn path_error(error: &io::Error) -> Option<PathError> {
     match error.kind() {
         io::ErrorKind::ConnectionRefused

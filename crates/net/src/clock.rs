@@ -24,7 +24,7 @@ impl Clock {
     pub async fn sleep_until(&self, deadline: Instant) {
         tokio::time::sleep_until(self.system_instant(deadline)).await;
     }
-    /// That instant on the runtime's clock.
+    /// The instant on the runtime's clock.
     pub(crate) fn system_instant(&self, instant: Instant) -> tokio::time::Instant {
         self.epoch + std::time::Duration::from_nanos(instant.as_nanos())
     }

@@ -11,8 +11,8 @@ mod tests;
 /// A Differentiated Services codepoint (RFC 2474): the upper six bits of the IPv4 TOS byte and of the IPv6 traffic class. The
 /// lower two bits carry ECN and stay with the protocol.
 ///
-/// It reads a number from 0 to 63, also as `0x2e`, or a name: `CS0` to `CS7` (RFC 2474), `AF11` to `AF43` (RFC 2597),
-/// `EF` (RFC 3246), `VA` (RFC 5865), `LE` (RFC 8622) and `DF`, the default.
+/// Parses from a number from 0 to 63, also as `0x2e`, or from a name: `CS0` to `CS7` (RFC 2474), `AF11` to
+/// `AF43` (RFC 2597), `EF` (RFC 3246), `VA` (RFC 5865), `LE` (RFC 8622) and `DF`, the default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dscp(u8);
 
@@ -41,7 +41,7 @@ impl Dscp {
     }
 }
 
-/// Codepoints that have a name other than those of CS and AF.
+/// Named codepoints other than the CS and AF classes.
 const NAMES: &[(&str, u8)] = &[("DF", 0), ("BE", 0), ("LE", 1), ("VA", 44), ("EF", 46)];
 
 impl FromStr for Dscp {

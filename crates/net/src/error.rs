@@ -28,10 +28,10 @@ pub enum NetError {
         /// The system's error.
         source: io::Error,
     },
-    /// The connection is over.
+    /// The connection has ended.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// The connection is over because it is not secured.
+    /// The connection has ended because it is not secured.
     #[error(transparent)]
     Security(#[from] SecurityError),
     /// The datagram was refused.

@@ -60,7 +60,7 @@ impl SendHalf {
     /// The socket of both halves.
     ///
     /// # Errors
-    /// They are halves of different sockets.
+    /// The halves belong to different sockets.
     pub fn reunite(self, mut other: ReceiveHalf) -> Result<Socket, ReuniteError> {
         if !Arc::ptr_eq(&self.socket, &other.socket) {
             return Err(ReuniteError(Box::new((self, other))));

@@ -11,8 +11,8 @@ use crate::{HostOptions, Listener, NetError, Setup, Socket};
 /// One host on a network: its sockets and its listener share one carrier, or several, one for each local address.
 ///
 /// [`Socket::connect`] and [`Listener::bind`] make one for themselves, with UDP. A host made here may be
-/// reached without UDP, as in RFC 4340: addresses then have no port beside DCCP's own, so that the
-/// port of the [`SocketAddr`]s given and returned is 0.
+/// reached without UDP, as in RFC 4340: addresses then have no port other than DCCP's own, so that the port
+/// of the [`SocketAddr`]s given and returned is 0.
 #[derive(Debug)]
 pub struct Host {
     shared: Arc<Shared>,
@@ -132,8 +132,8 @@ impl Host {
         self.shared.add_local(local, None).map_err(NetError::io("binding a local address"))
     }
 
-    /// As [`Host::add_local`], for an address of a network interface by which the packets leave, whatever the
-    /// system's routes prefer: two radios often have one default route (Linux).
+    /// Like [`Host::add_local`], for an address of a network interface by which the packets leave regardless
+    /// of the system's routes: two radios often have one default route (Linux).
     ///
     /// # Errors
     /// The system refuses the address or the interface.

@@ -1,4 +1,4 @@
-//! Hosts as users write them, and the connection to that of their addresses which answers first.
+//! Hosts as users write them, and the connection to the first of their addresses that answers.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -64,8 +64,8 @@ impl HostPort {
         self.look_up(default_port, &loopback).await
     }
 
-    /// The addresses of this host to bind sockets to. An empty host is all addresses: of both families, and after that of IPv4, for a
-    /// host without IPv6.
+    /// The addresses of this host to bind sockets to. An empty host stands for all addresses: first of both
+    /// families, then of IPv4, for a host without IPv6.
     ///
     /// # Errors
     /// The name cannot be resolved.
@@ -162,8 +162,8 @@ fn interleaved(found: impl Iterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     all
 }
 
-/// Connects to whichever of the addresses answers first (RFC 8305, Section 5): an attempt begins 250 ms after the previous one, or when
-/// that has failed; the first that succeeds ends the others.
+/// Connects to the first of the addresses that answers (RFC 8305, Section 5): an attempt begins 250 ms after
+/// the previous one, or when that one has failed; the first that succeeds ends the others.
 ///
 /// # Errors
 /// The failure of each address, if all have failed.

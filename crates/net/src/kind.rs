@@ -186,7 +186,7 @@ impl Kind for MultipathConnection {
                 let connection = endpoint.connection(handle);
                 let first = connection.and_then(|it| it.subflow(it.subflows().next()?.0));
                 let ccids = first.map(Connection::snapshot).map(|it| (it.sender_ccid, it.receiver_ccid));
-                // A connection that is over already has no subflow any more.
+                // A connection that has ended already has no subflow left.
                 let (sender_ccid, receiver_ccid) = ccids.unwrap_or((Ccid::TCP_LIKE, Ccid::TCP_LIKE));
                 Meaning::Opened(Event::Connected { sender_ccid, receiver_ccid })
             }

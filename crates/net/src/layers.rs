@@ -37,7 +37,7 @@ pub(crate) struct Layers<C: Transport, M> {
     timers: BTreeSet<(Instant, usize)>,
     /// Layers of the connections to a port and Service Code.
     listening: Vec<(u16, ServiceCode, Above)>,
-    /// Handshakes of clients, the oldest first, and some that are over.
+    /// Handshakes of clients, the oldest first, and some that have ended.
     handshakes: VecDeque<Handshake<M>>,
 }
 
@@ -85,7 +85,7 @@ impl<C: Transport, M> Layers<C, M> {
         found.map(|(.., above)| above.clone()).unwrap_or_default()
     }
 
-    /// Adds the layers of a connection that is not open yet; the previous one with that number is over.
+    /// Adds the layers of a connection that is not open yet; the previous one with that number has ended.
     pub(crate) fn insert(&mut self, number: usize, above: Above) {
         self.remove(number);
         let Some(stack) = Stack::new(above) else { return };
@@ -148,7 +148,7 @@ impl<C: Transport, M> Layers<C, M> {
     /// Queues a datagram on a connection, through its layers if it has any.
     ///
     /// # Errors
-    /// Those of the connection.
+    /// An error of the connection.
     pub(crate) fn send(
         &mut self,
         now: Instant,

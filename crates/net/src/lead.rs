@@ -12,7 +12,7 @@ const LONGEST: Duration = Duration::from_secs(1_000_000);
 /// other end stops a one-way trip after it is notified, so that one round trip is enough for both
 /// (`papers/freeze`, Section 4.3).
 ///
-/// It reads `1rtt`, `2.5rtt`, `200ms` or `0.2s`.
+/// Parses from `1rtt`, `2.5rtt`, `200ms` or `0.2s`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lead {
     /// A number of round-trip times, as measured at the warning.

@@ -60,22 +60,21 @@
 //! - `net` has one `Socket`, one `Listener` and one `Host`, whose paths are one or several.
 //!   `net::connections` is the state of the connections of one kind: an endpoint, layers, mailboxes, and what
 //!   waits to be accepted; `kind` lists what differs between the kinds. A mailbox has the same datagrams and
-//!   events for both: what a connection over several paths reports beyond those of one path is
-//!   `Event::Paths`. `state` holds both kinds, and a socket reaches the connections of its kind through the
-//!   object-safe trait `AnyKind`.
+//!   events for both; a connection over several paths additionally reports `Event::Paths`. `state` holds both
+//!   kinds, and a socket reaches the connections of its kind through the object-safe trait `AnyKind`.
 //! - The driver (`net::driver`) is a task per local address (`state::Outlet`), all of the same code. Each
-//!   polls the connections over several paths, takes the packets of its own address, and passes those of
-//!   other addresses to their tasks. The first one also has the connections over one path, and the timers; it
-//!   goes on without a socket where its address disappears. An endpoint finds joining subflows by their
+//!   polls the connections over several paths, takes the packets of its own address, and passes the packets
+//!   of other addresses to their tasks. The first one also has the connections over one path, and the timers;
+//!   it goes on without a socket where its address disappears. An endpoint finds joining subflows by their
 //!   Connection Identifier.
 //! - The *time of arrival* belongs to the packet (`ReceiveMeta::arrival`), not to the call: a driver receives
 //!   packets in batches, and the kernel recorded each arrival. Timers use `now`, which never runs backwards;
 //!   measurements of times between packets use the arrival. The kernel's clock can be set at any time:
 //!   `net`'s `arrival_times` maps its times to the driver's clock.
 //! - At a server, connections over one path and over several share a UDP port: Requests with multipath
-//!   options, and the packets of their connections, are those of the latter (`Endpoint::concerns`); at
-//!   further addresses of the host, all packets are. A client has a carrier for each local address, bound to
-//!   an interface if it is named, because the routes of a host with two radios usually lead over one of them.
+//!   options, and the packets of their connections, belong to the latter (`Endpoint::concerns`); at further
+//!   addresses of the host, all packets do. A client has a carrier for each local address, bound to an
+//!   interface if it is named, because the routes of a host with two radios usually lead over one of them.
 //!   DTLS is above MP_SEQ (`dtls::Transport`), so that a session survives all of its paths, and one
 //!   reordering buffer below it keeps records within its replay window.
 //! - A DSCP is sent by a system call of `net` (`carrier/marked`), because the library that sends all other

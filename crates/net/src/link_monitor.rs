@@ -50,8 +50,8 @@ pub struct LinkMonitor {
 }
 
 impl LinkMonitor {
-    /// Follows the route to `remote`. With `interface`, only a route through that one counts; else the one that the
-    /// system selects, usually that of the default route.
+    /// Follows the route to `remote`. With `interface`, only a route through that one counts; otherwise the
+    /// route that the system selects, usually the default route.
     ///
     /// # Errors
     /// The system is not Linux; there is no such interface; the system refuses.
@@ -77,7 +77,7 @@ impl LinkMonitor {
             }
             let lost = self.source.changed(self.tracker.now.as_ref().map(|route| route.index)).await?;
             if lost {
-                // It may be back by now, but it was away.
+                // The route may be back by now, but it was away.
                 self.tracker.update(None);
             }
             let route = self.source.route()?;

@@ -105,7 +105,7 @@ impl Listener {
     /// this setup, and those over one as well, unless the port has another for them.
     ///
     /// # Errors
-    /// That pair is already served, the configuration is invalid, or the system refuses a local address.
+    /// The pair is already served, the configuration is invalid, or the system refuses a local address.
     pub fn listen(&self, port: u16, setup: impl Into<Setup>) -> Result<(), NetError> {
         let setup = setup.into();
         setup.check()?;

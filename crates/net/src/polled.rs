@@ -1,9 +1,10 @@
 //! Sockets for programs without an asynchronous runtime: nothing waits, and a file descriptor shows when there is something to do.
 //!
-//! A [`Runtime`] is a thread that drives all sockets. The descriptor of a [`Socket`] is readable, for `poll`, `epoll`, `select` or
-//! an event loop of another language, from the time at which there is a datagram or the end of the connection until
-//! [`Socket::try_recv`] returns nothing; that of [`Socket::event_fd`] is the same for events, that of a [`Listener`] for connections.
-//! They may be readable once without anything to read. Nothing is read from or written to the descriptors themselves.
+//! A [`Runtime`] is a thread that drives all sockets. The descriptor of a [`Socket`] is readable, for `poll`,
+//! `epoll`, `select` or an event loop of another language, from the time at which there is a datagram or the
+//! end of the connection until [`Socket::try_recv`] returns nothing. The descriptor of [`Socket::event_fd`]
+//! does the same for events, the descriptor of a [`Listener`] for connections. Descriptors may be readable
+//! once without anything to read. Nothing is read from or written to the descriptors themselves.
 //!
 //! ```
 //! use whimbrel_net::polled::{Listener, Runtime, Socket};

@@ -44,8 +44,8 @@ pub(crate) enum Meaning {
     Room,
     /// The connection is open.
     Opened(Event),
-    /// The connection is over.
+    /// The connection has ended.
     Closed(ConnectionError),
-    /// It is for the application.
+    /// The event is for the application.
     Other(Event),
 }

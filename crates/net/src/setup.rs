@@ -37,8 +37,8 @@ pub(crate) struct OverPaths {
 }
 
 impl Setup {
-    /// A connection secured by `security`. RFC 5238, Section 3.6: its Service Code should differ from that of the same
-    /// application without DTLS, so that ends that disagree notice at once.
+    /// A connection secured by `security`. RFC 5238, Section 3.6: its Service Code should differ from the
+    /// code of the same application without DTLS, so that ends that disagree notice at once.
     pub fn secured(config: Config, security: Security) -> Self {
         Self::new(config, Some(security))
     }
@@ -48,16 +48,17 @@ impl Setup {
     }
     /// The same over several paths (MP-DCCP, RFC 9897), if the peer takes part; otherwise over one.
     ///
-    /// A client has a path from each of the local addresses `locals`, each of which should be one of its own interface; the first one
-    /// carries the handshake, and the others join afterwards. Where there are none, the system chooses the first, and
-    /// [`Socket::join`](crate::Socket::join) adds others. A server is reached at its own address, and at those of `locals`, and accepts
-    /// connections over one path as well.
+    /// A client has a path from each of the local addresses `locals`, each of which should be one of its own
+    /// interface; the first one carries the handshake, and the others join afterwards. Where there are none,
+    /// the system chooses the first, and [`Socket::join`](crate::Socket::join) adds others. A server is
+    /// reached at its own address and at each of `locals`, and accepts connections over one path as well.
     #[must_use]
     pub fn over_paths(self, locals: impl IntoIterator<Item = SocketAddr>, settings: MultipathConfig) -> Self {
         Self { paths: Some(OverPaths { settings, locals: locals.into_iter().collect() }), ..self }
     }
-    /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams are delivered in order.
-    /// Losses are classified, by `standing` unless the configuration names another scheme: parity repairs those of a radio only.
+    /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams
+    /// are delivered in order. Losses are classified, by `standing` unless the configuration names another
+    /// scheme: parity repairs only losses on a radio.
     ///
     /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says otherwise. Damaged packets
     /// arrive over IP alone, where the link delivers them: UDP's checksum covers all. DTLS rejects them: with security, that is an error of

@@ -84,8 +84,8 @@ impl Socket {
         result
     }
 
-    /// The peer's UDP address; without UDP, its IP address with port 0. That of a client may change:
-    /// [`Event::PeerMoved`](crate::Event::PeerMoved) reports it. Of several paths, that of the first.
+    /// The peer's UDP address; without UDP, its IP address with port 0. A client's address may change:
+    /// [`Event::PeerMoved`](crate::Event::PeerMoved) reports it. Of several paths, the address of the first.
     pub fn remote(&self) -> SocketAddr {
         self.mailbox.remote()
     }
@@ -95,8 +95,9 @@ impl Socket {
         self.shared.local()
     }
 
-    /// A snapshot of the connection; `None` once its state is removed. Over several paths, rates and counts are those of all of them
-    /// ([`MultipathSnapshot::whole`](crate::multipath::MultipathSnapshot::whole)), and [`Socket::paths`] has each.
+    /// A snapshot of the connection; `None` once its state is removed. Over several paths, it has the rates
+    /// and counts of all of them ([`MultipathSnapshot::whole`](crate::multipath::MultipathSnapshot::whole)),
+    /// and [`Socket::paths`] has each.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         self.look(|connections, handle, _| connections.snapshot(handle)).flatten()
     }
@@ -113,8 +114,8 @@ impl Socket {
         self.look(|connections, handle, _| connections.forgeries(handle)).unwrap_or(0)
     }
 
-    /// What repair did ([`Setup::repaired`](crate::Setup::repaired)); `None` if the ends have not agreed on it, and once the
-    /// connection is over.
+    /// What repair did ([`Setup::repaired`](crate::Setup::repaired)); `None` if the ends have not agreed on
+    /// it, and once the connection has ended.
     pub fn repair(&self) -> Option<RepairCounts> {
         self.look(|connections, handle, _| connections.repair(handle)).flatten()
     }

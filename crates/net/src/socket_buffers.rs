@@ -83,7 +83,7 @@ fn request_send_buffer(socket: &SockRef<'_>) {
 mod memory {
     use nix::libc;
 
-    /// asm-generic/socket.h, and that of SPARC, which numbers its options differently.
+    /// asm-generic/socket.h, and the value for SPARC, which numbers its options differently.
     const SO_MEMINFO: libc::c_int = if cfg!(target_arch = "sparc64") { 0x39 } else { 55 };
     /// `SK_MEMINFO_VARS` values of `struct sock` (linux/sock_diag.h).
     pub(super) type Values = [u32; 9];

@@ -42,7 +42,7 @@ pub(crate) struct Outlet {
     pub(crate) local: SocketAddr,
     /// Packets that another driver has taken from the protocol.
     outbox: VecDeque<(SocketAddr, Transmit)>,
-    /// It ends once its packets are sent.
+    /// The address is removed once its packets are sent.
     is_removed: bool,
     /// What the kernel dropped at its socket.
     pub(crate) drops: KernelDrops,
@@ -193,7 +193,7 @@ impl State {
         }
         match self.one.endpoint.listen(port, config) {
             Ok(()) => self.one.serve(port, service_code, above),
-            // Those over one path have a setup of their own.
+            // Connections over one path have a setup of their own.
             Err(ListenError::InUse { .. }) if paths.is_some() => {}
             Err(error) => return Err(NetError::config(error)),
         }
@@ -306,8 +306,8 @@ impl State {
             _ => {}
         }
     }
-    /// Passes packets to `carrier`, the one of that local address, until it has to send them, and those of the other addresses to
-    /// their drivers. Returns `true` if no packet is left.
+    /// Passes packets to `carrier`, which sends from this local address, until it has to send them, and
+    /// packets of the other addresses to their drivers. Returns `true` if no packet is left.
     pub(crate) fn poll_transmit(&mut self, now: Instant, number: u64, carrier: &mut Carrier) -> bool {
         if let Some(outlet) = self.outlets.get_mut(&number) {
             while let Some((destination, transmit)) = outlet.outbox.pop_front() {
@@ -327,8 +327,8 @@ impl State {
             (to == number).then(|| carrier.add(destination, transmit))
         })
     }
-    /// Passes the packets of connections over several paths to `take`, which returns nothing for those of other drivers, and `true` when
-    /// it can take no more. Returns `true` if no packet is left.
+    /// Passes the packets of connections over several paths to `take`, which returns nothing for other
+    /// drivers' packets, and `true` when it can take no more. Returns `true` if no packet is left.
     pub(crate) fn distribute(
         &mut self,
         now: Instant,

@@ -117,7 +117,7 @@ impl Unread {
     pub(crate) fn pop_event(&mut self) -> Option<Event> {
         let event = self.events.pop_front();
         if self.events.is_empty() {
-            // They are rare: a socket that has read them keeps no memory for them.
+            // Events are rare: a socket that has read them keeps no memory for them.
             self.events = VecDeque::new();
         }
         event
@@ -141,12 +141,12 @@ impl Unread {
         self.feedback.shrink_to_fit();
     }
 
-    /// The connection is over.
+    /// Ends the connection.
     pub(crate) fn close(&mut self, why: ConnectionError) {
         self.closed = Some(why);
     }
 
-    /// Reason for the connection's end, if it is over.
+    /// Reason for the connection's end, if it has ended.
     pub(crate) fn closed(&self) -> Option<ConnectionError> {
         self.closed
     }

@@ -222,7 +222,7 @@ async fn a_nat_that_forgets_its_mapping_interrupts_for_round_trips_only() {
         };
         let (address, arrived) = tokio::join!(there, receive_up_to(&server, first + 599));
         assert_eq!(server.remote(), address);
-        // Those are lost that left before the first answer from the server came back.
+        // Datagrams that left before the first answer from the server came back are lost.
         let lost = 600 - arrived.len();
         assert!(lost < 100, "{lost} lost of 500 after the change");
         tokio::join!(send_numbers(&server, first..first + 50), receive_up_to(&client, first + 49));

@@ -1,4 +1,4 @@
-//! A client whose address changes before its handshake is over, each test in a network of its own.
+//! A client whose address changes before its handshake has ended, each test in a network of its own.
 //!
 //! Needs network namespaces. Without them the tests report that they were skipped.
 #![cfg(target_os = "linux")]
@@ -74,7 +74,8 @@ fn a_client_requests_from_its_new_address_at_once() {
         assert_eq!(heard_from(&server).await, ip("10.1.0.1"));
         be_at("10.2.0.1");
         leave("10.1.0.1");
-        // It does not wait for the second after which a Request is repeated, nor for an error of its socket.
+        // The client waits neither for the second after which a Request is repeated nor for an error of its
+        // socket.
         assert_eq!(heard_from(&server).await, ip("10.2.0.1"));
         completes(connecting, server).await;
     });

@@ -83,7 +83,7 @@ async fn data_take_both_addresses_and_arrive_in_order() {
     accepted.send(Bytes::from_static(b"thanks")).await.expect("room");
     assert_eq!(&soon(connected.recv()).await.expect("a datagram").payload[..], b"thanks");
     assert_eq!(connected.paths().expect("a connection").subflows[1].id, here);
-    // The connection's counts are those of its paths together.
+    // The connection's counts are the sums over its paths.
     let (whole, paths) = (connected.snapshot().expect("open"), connected.paths().expect("open"));
     let sent = |of: usize| paths.subflows[of].connection.statistics.datagrams_sent;
     assert_eq!((whole.statistics.datagrams_sent, sent(0) + sent(1)), (200, 200));

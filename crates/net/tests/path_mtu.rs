@@ -221,9 +221,10 @@ fn below_the_base_size_the_mtu_that_icmp_names_is_used() {
         let outcomes = thread::spawn(move || over(path, is_found)).join().expect("no panic");
         let Some([client, _]) = outcomes else { return };
         assert_eq!(client.max_datagram, mtu - IPV4_OVERHEAD);
-        // If ICMP arrived before the connection was open, that size is the limit from the beginning, and nothing changes:
-        // the search is complete. Otherwise the base size does not arrive (RFC 8899, Section 5.2), and datagrams become smaller
-        // twice at least: to the size that always works, and to that of ICMP.
+        // If ICMP arrived before the connection was open, that size is the limit from the beginning, and
+        // nothing changes: the search is complete. Otherwise the base size does not arrive (RFC 8899, Section
+        // 5.2), and datagrams become smaller twice at least: to the size that always works, and to the size
+        // that ICMP names.
         let expected = if client.changes == 0 { PathMtuPhase::Complete } else { PathMtuPhase::Error };
         assert_eq!(client.phase, Some(expected), "{} changes", client.changes);
         assert_ne!(client.changes, 1);

@@ -42,7 +42,7 @@ impl Path {
                     continue;
                 }
                 if number % 3 == 0 && size > 300 && is_damaging.load(Ordering::Relaxed) {
-                    // The sum of several may be that of the right bytes.
+                    // Several changed bytes may leave the sum as it was.
                     buffer[size - 15] ^= 0x55;
                 }
                 let to = if from == server { client } else { Some(server) };

@@ -38,7 +38,7 @@ pub enum Progress<'a> {
         /// This end's address towards it.
         local: Option<SocketAddr>,
     },
-    /// An interval is over.
+    /// An interval has ended.
     Interval(&'a Row),
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum Message {
     Interval { received: ReceiverFigures, sent: SenderFigures },
     /// Server: it has sent as many bytes as the plan has it send.
     Sent,
-    /// Client: the test is over, or Ctrl-C was pressed.
+    /// Client: the test has ended, or Ctrl-C was pressed.
     Stop,
     /// Server: figures of the whole test, by stream; empty lists for an unused direction.
     Report { received: Vec<ReceiverFigures>, sent: Vec<SenderFigures> },

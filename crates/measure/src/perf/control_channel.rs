@@ -63,7 +63,7 @@ impl ControlChannel {
     /// The server's next message. Cancel safe.
     ///
     /// # Errors
-    /// It has gone, or been silent for longer than the patience.
+    /// The server has gone, or been silent for longer than the patience.
     pub(super) async fn next(&mut self) -> anyhow::Result<Message> {
         loop {
             if self.is_away {

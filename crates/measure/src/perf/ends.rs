@@ -15,7 +15,8 @@ pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 /// What a client does when its link goes down or changes.
 #[derive(Clone, Debug)]
 pub struct Handovers {
-    /// The link to follow: `None` if none, `Some(None)` if that of the route, else the interface named.
+    /// The link to follow: `None` if none, `Some(None)` for the route's interface, otherwise the named
+    /// interface.
     pub interface: Option<Option<String>>,
     /// Freeze while the link is down.
     pub freezes_on_link_loss: bool,

@@ -188,7 +188,7 @@ impl Link {
     /// Closes the connection.
     pub(crate) async fn close(&self) {
         if let Self::Dccp(socket) = self {
-            // The streams are over: how the connection ends changes no result.
+            // The streams have ended: how the connection ends changes no result.
             let _ = socket.close().await;
         }
     }

@@ -20,16 +20,16 @@ pub struct ReceiverFigures {
     pub bytes: u64,
     /// Datagrams missing below the highest sequence number seen (a late one is taken off again).
     pub lost: i64,
-    /// Those that arrived after later ones.
+    /// Datagrams that arrived after later ones.
     pub out_of_order: u64,
-    /// Those that arrived more than once.
+    /// Datagrams that arrived more than once.
     pub duplicates: u64,
-    /// Those that the network had marked as having met congestion.
+    /// Datagrams that the network had marked as having met congestion.
     pub ecn_marked: u64,
     /// Packets that DCCP detected as lost (CCIDs 3 and 4); late ones included.
     #[serde(default)]
     pub packets_lost: u64,
-    /// Those of them that loss differentiation classified as losses on a radio.
+    /// Lost packets that loss differentiation classified as losses on a radio.
     #[serde(default)]
     pub packets_lost_wireless: u64,
     /// With a reorder buffer: packets that waited for earlier ones.

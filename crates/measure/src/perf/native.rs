@@ -93,7 +93,7 @@ impl Native {
         Ok((listeners, Vec::new()))
     }
 
-    /// The server's address for a client: one of those `named`, or that of the TCP connection.
+    /// The server's address for a client: one of `named`, or the address of the TCP connection.
     pub(crate) fn destination(&self, named: &[IpAddr], server: IpAddr) -> anyhow::Result<IpAddr> {
         let mine = |v4: bool| match &self.tun {
             Some(tun) => tun.addresses.iter().any(|address| address.is_ipv4() == v4),

@@ -46,7 +46,7 @@ impl Span {
 /// One interval of a test, or its whole.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Row {
-    /// Begin, in seconds since that of the test.
+    /// Begin, in seconds since the begin of the test.
     pub start_s: f64,
     /// End.
     pub end_s: f64,
@@ -79,7 +79,7 @@ impl Row {
 /// The outcome of a test, at the client.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Outcome {
-    /// It was stopped.
+    /// The test was stopped.
     pub interrupted: bool,
     /// Why it failed.
     pub error: Option<String>,
@@ -100,7 +100,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// An interval is over.
+    /// Ends an interval.
     pub(crate) fn push_interval(
         &mut self,
         plan: &Plan,

@@ -21,8 +21,8 @@ pub const MIN_SIZE: u32 = 40;
 /// The most application data per datagram, in bytes.
 pub const MAX_SIZE: u32 = 1400;
 
-/// Time after which a server without any packet on its data connection counts as dead, and the test is over, besides the
-/// time for which the link may be down. After half of it the server is probed.
+/// Time after which a server without any packet on its data connection counts as dead and the test ends, in
+/// addition to the time for which the link may be down. After half of it the server is probed.
 pub(crate) const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
 /// The protocol that carries the measured data.
@@ -229,7 +229,7 @@ pub(super) mod tests {
         (plan.token, plan.dccp.service_code) = (1, 0);
         plan
     }
-    /// That plan with a change.
+    /// The same plan with a change.
     pub(crate) fn plan_with(change: impl FnOnce(&mut Plan)) -> Plan {
         let mut plan = plan();
         change(&mut plan);

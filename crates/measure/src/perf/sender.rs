@@ -24,7 +24,7 @@ pub struct SenderFigures {
     pub bytes: u64,
     /// Datagrams that congestion control held back until they were stale or the queue full.
     pub dropped: u64,
-    /// Those of them that became stale in the queue.
+    /// Dropped datagrams that became stale in the queue.
     #[serde(default)]
     pub expired: u64,
     /// Smoothed round-trip time in seconds, at the end of the span.
@@ -145,7 +145,7 @@ impl StreamSender {
         })
     }
 
-    /// Sends until stopped or until the plan's time is over.
+    /// Sends until stopped or until the plan's time has passed.
     pub(crate) async fn run(
         self: Arc<Self>,
         plan: Plan,

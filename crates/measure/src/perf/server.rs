@@ -67,7 +67,7 @@ pub struct Server {
     pub one_off: bool,
 }
 
-/// A test that is over, at the server.
+/// A test that has ended, at the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// The client.
@@ -86,14 +86,14 @@ pub struct Served<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ServerNotice<'a> {
-    /// It can be reached.
+    /// The server can be reached.
     Ready {
         /// Its address, for UDP and TCP.
         at: SocketAddr,
         /// Its key, if data are encrypted.
         key: Option<Fingerprint>,
     },
-    /// A test is over.
+    /// A test has ended.
     Served(Served<'a>),
     /// A test was refused or has failed.
     Failed {
@@ -214,7 +214,7 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
     }
 }
 
-/// Handles a TCP connection by its first message. Returns `true` if it was a test, which is over.
+/// Handles a TCP connection by its first message. Returns `true` after a test.
 async fn greet(
     stream: TcpStream,
     (peer, mut place): (SocketAddr, Place),
@@ -359,7 +359,7 @@ async fn test(
                     break true;
                 }
             }
-            // A broken stream shows in the figures; the client decides when the test is over.
+            // A broken stream shows in the figures; the client decides when the test ends.
             _ = streams.sent(), if sending => {
                 sending = false;
                 if plan.load.bytes.is_some() && !client.send(&Message::Sent).await {

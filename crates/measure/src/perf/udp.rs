@@ -1,8 +1,9 @@
 //! The data connections of plain UDP: each end proves that it receives at the address that the other sends to.
 //!
-//! A source address of UDP can be forged, and a port that a message names may belong to another program. Therefore neither end
-//! sends measured data before the other has repeated a nonce that travelled over the same two addresses. The answer of a server
-//! is as long as the greeting, and goes to no host but that of the control connection.
+//! A source address of UDP can be forged, and a port that a message names may belong to another program.
+//! Therefore neither end sends measured data before the other has repeated a nonce that travelled over the
+//! same two addresses. The answer of a server is as long as the greeting, and goes only to the host of the
+//! control connection.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -103,7 +104,7 @@ impl Greeter {
     /// The server begins.
     ///
     /// # Errors
-    /// It has not answered on each link: data would go to ports that may not be its own.
+    /// The server has not answered on each link: data would go to ports that may not be its own.
     pub(super) fn finish(mut self) -> anyhow::Result<()> {
         while self.answers.try_recv().is_ok() {
             self.unanswered -= 1;

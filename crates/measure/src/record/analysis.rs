@@ -116,7 +116,8 @@ impl Direction {
         for train in packets.chunk_by(|a, b| a.number / 16 == b.number / 16) {
             let [first, .., last] = train else { continue };
             let time = last.arrived_us - first.arrived_us;
-            // With missing packets the dispersion is still that of the packets between, but for the lost ones.
+            // With missing packets, the dispersion still covers the packets between, except for the lost
+            // ones.
             if train.len() < 8 || time <= 0 {
                 continue;
             }

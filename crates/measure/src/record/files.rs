@@ -34,7 +34,7 @@ const LIMITED: f64 = 0.95;
 /// Makes the directory.
 ///
 /// # Errors
-/// It cannot be made.
+/// The directory cannot be made.
 pub fn prepare(out: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(out).with_context(|| out.display().to_string())
 }
@@ -190,10 +190,10 @@ impl Recording {
                 Mode::Gentle if rates.iter().any(|(_, rate)| *rate > 0.0) => {
                     format!("trace = {{ file = \"{name}.rate\", format = \"rate\" }}")
                 }
-                // Nothing is known of the rate: that of the probes, which passed.
+                // Nothing is known of the rate: use the rate of the probes, which passed.
                 Mode::Saturate | Mode::Gentle => format!("rate = \"{:.0} bit/s\"", self.rate_limit_bps),
             });
-            // Under saturation the delays are those of the probes' own queue.
+            // Under saturation, the delays are caused by the probes' own queue.
             keys.push(match self.mode {
                 Mode::Gentle if !direction.packets.is_empty() => {
                     format!("delay_trace = {{ file = \"{name}.delays.csv\" }}")

@@ -9,7 +9,7 @@ pub(super) const PING: usize = 64;
 /// Bytes of the probes that load a path: with their headers less than 1500.
 pub(super) const FULL: usize = 1400;
 
-/// Bytes of the smallest probes that load a path, those of a constant rate.
+/// Bytes of the smallest probes that load a path, which are sent at a constant rate.
 pub(super) const LEAST: usize = 200;
 
 const MAGIC: [u8; 4] = *b"WhRc";

@@ -1,4 +1,4 @@
-//! One end of a recording: sends probes by the plan, logs and echoes those of the other end.
+//! One end of a recording: sends probes by the plan, logs and echoes the other end's probes.
 
 use std::cell::Cell;
 use std::io;

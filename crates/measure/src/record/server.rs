@@ -49,9 +49,9 @@ pub struct RecordServer {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum RecordNotice<'a> {
-    /// It can be reached at this address.
+    /// The server can be reached at this address.
     Ready(SocketAddr),
-    /// A recording is over: this end received and sent so many probes.
+    /// A recording has ended.
     Recorded {
         /// The client.
         client: SocketAddr,
@@ -195,7 +195,7 @@ async fn serve_one(client: Client, udp: &UdpSocket) -> anyhow::Result<(usize, u6
             probed = &mut probing => break probed?,
             message = lines.next() => match message? {
                 Some(Message::Stop { load_ms }) => plan.set(plan.get().limited(load_ms)),
-                // It gets no more probes.
+                // The client gets no more probes.
                 None => bail!("the client has gone"),
                 Some(other) => bail!("expected nothing but an early end while probes are sent, found {other:?}"),
             },

@@ -79,7 +79,7 @@ pub async fn record(
     };
     let Some((down, up_sent)) = probe(&mut agreed, progress, stop).await? else { return Ok(None) };
     let Agreed { name, plan, mut lines, .. } = agreed;
-    // It is no longer stopped.
+    // From here on, the recording cannot be stopped.
     let log = timeout(patience(&plan), lines.receive_log(&plan)).await;
     let (up, down_sent) = log.with_context(|| format!("{name}: no log of arrivals"))??;
     assemble(&name, &plan, (up, up_sent), (down, down_sent)).map(Some)

@@ -57,7 +57,8 @@ impl RawCarrier {
         socket.set_nonblocking(true)?;
         socket.bind(&local_port_0.into())?;
         error_queue::enable(&socket, local)?;
-        // Without it, times are those of the receive call. There is room for it beside the rest, as nothing is coalesced.
+        // Without this option, arrival times are taken at the receive call. There is room for the timestamp,
+        // as nothing is coalesced.
         let _ = setsockopt(&socket, ReceiveTimestampns, &true);
         // Paces nothing, names no port: what it does for ECN and the addresses is the same for raw sockets.
         let state = UdpSocketState::new((&socket).into())?;
@@ -149,7 +150,7 @@ impl RawCarrier {
         }
         if self.local.is_unspecified() {
             if self.local_addresses.len() >= MAX_PEERS {
-                // They are stored again with each peer's next packet.
+                // The addresses are stored again with each peer's next packet.
                 self.local_addresses.clear();
             }
             self.local_addresses.insert(remote, to);

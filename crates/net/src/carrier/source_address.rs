@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 pub(crate) fn source_towards(remote: SocketAddr, local: Option<IpAddr>) -> Option<IpAddr> {
     let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let local = match (local.unwrap_or(any), remote) {
-        // A link-local address is one of an interface, which is that of the remote address.
+        // A link-local address belongs to an interface: the remote address has its number.
         (IpAddr::V6(local), SocketAddr::V6(remote)) if local.is_unicast_link_local() => {
             SocketAddrV6::new(local, 0, 0, remote.scope_id()).into()
         }

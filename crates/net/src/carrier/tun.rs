@@ -1,7 +1,7 @@
 //! IP protocol 33 through a TUN device: behind it, this process is a host of its own.
 //!
-//! No kernel owns the addresses behind the device, so no kernel answers for them: this also works
-//! beside a kernel that has DCCP itself. The device's administrator gives it a route to the addresses.
+//! No kernel owns the addresses behind the device, so no kernel answers for them: this also works with a
+//! kernel that has DCCP itself. The device's administrator gives it a route to the addresses.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

@@ -54,8 +54,8 @@ impl UdpCarrier {
         Self::bind_on(local, None, remote)
     }
 
-    /// As [`UdpCarrier::bind`]. With `interface`, packets leave by that network interface whatever the routes prefer, and
-    /// only those that arrive there are received (Linux).
+    /// Like [`UdpCarrier::bind`]. With `interface`, packets leave by that network interface regardless of the
+    /// routes, and only packets that arrive there are received (Linux).
     pub(crate) fn bind_on(
         local: SocketAddr,
         interface: Option<&str>,
@@ -160,7 +160,7 @@ impl UdpCarrier {
         let Received { remote, length, stride, ecn, to, stamp } = received;
         if let (Some(known), Some(local)) = (&mut self.local_addresses, to) {
             if known.len() >= MAX_PEERS {
-                // They are stored again with each peer's next packet.
+                // The addresses are stored again with each peer's next packet.
                 known.clear();
             }
             known.insert(remote, local);

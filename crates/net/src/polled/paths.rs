@@ -16,7 +16,7 @@ impl Paths {
     /// Adds a path from a local address, such as `192.0.2.10`, `192.0.2.10:6512` or `2001:db8::10`.
     ///
     /// # Errors
-    /// It is no address.
+    /// The text is no address.
     pub fn add(&mut self, local: &str) -> Result<(), NetError> {
         let parsed = local.parse().or_else(|_| local.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0)));
         let expected = |_| NetError::Config(format!("{local}: expected a local address, such as 192.0.2.10"));

@@ -14,7 +14,8 @@ use crate::NetError;
 
 /// A thread that drives sockets.
 ///
-/// It ends when this handle, its clones and all listeners are dropped, and the connections of all sockets are closed.
+/// The thread ends when this handle, its clones and all listeners are dropped, and the connections of all
+/// sockets are closed.
 #[derive(Clone, Debug)]
 pub struct Runtime(Arc<Inner>);
 

@@ -21,7 +21,7 @@ pub(super) struct Signal {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flag {
     is_set: bool,
-    /// It cannot be cleared any more.
+    /// The signal cannot be cleared any more.
     is_final: bool,
 }
 
@@ -66,7 +66,7 @@ impl Signal {
     }
 
     fn raise(&self, flag: &mut Flag) {
-        // It cannot fail: there is room for one, of the size that an eventfd takes.
+        // Writing cannot fail: there is room for one value, of the size that an eventfd takes.
         flag.is_set = flag.is_set || rustix::io::write(self.writer(), &1u64.to_ne_bytes()).is_ok();
     }
 

@@ -18,9 +18,9 @@ use super::signal::Signal;
 use crate::waiters::wait;
 use crate::{HostPort, NetError, Received, Setup, SocketOptions};
 
-/// One connection; see [`crate::Socket`]. Its descriptor is readable while there are datagrams to read, and when the handshake or
-/// the connection is over; that of [`Socket::event_fd`] while there are events to read. An application that is not interested in events
-/// ignores the latter.
+/// One connection; see [`crate::Socket`]. Its descriptor is readable while there are datagrams to read, and
+/// when the handshake or the connection has ended; the descriptor of [`Socket::event_fd`] is readable while
+/// there are events to read. An application that is not interested in events ignores the latter.
 ///
 /// Its methods take `&self`, and may be called by several threads. Dropping it closes the connection in good order.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct Shared {
     dropped: Notify,
     /// Wakes when the send queue has room after it has refused a datagram.
     room: Mutex<Option<OwnedNotified>>,
-    /// It has woken since.
+    /// `room` has woken since.
     has_room: AtomicBool,
 }
 

@@ -194,7 +194,7 @@ impl Socket {
         Ok(Self::new(shared.clone(), opened))
     }
 
-    /// Waits until the handshake is over, and until other paths may join.
+    /// Waits until the handshake has ended, and until other paths may join.
     pub(crate) async fn established(&self) -> Result<(), NetError> {
         // The fourth packet of the handshake is no event: it follows within a round-trip time.
         const STEP: std::time::Duration = std::time::Duration::from_millis(1);

@@ -34,13 +34,13 @@ impl Socket {
     /// Returns its identifier, by which an event reports it if it is dropped before it was sent.
     ///
     /// # Errors
-    /// The datagram is too large, the peer no longer receives, or the connection is over.
+    /// The datagram is too large, the peer no longer receives, or the connection has ended.
     pub async fn send(&self, payload: Bytes) -> Result<DatagramId, NetError> {
         self.send_one(payload, None).await
     }
 
-    /// Queues several datagrams at once, as [`Self::send`] does one: the pieces of a video frame, say.
-    /// They are not worth sending after `deadline` (on this socket's clock).
+    /// Queues several datagrams at once, as [`Self::send`] does one: the pieces of a video frame, say. None
+    /// is worth sending after `deadline` (on this socket's clock).
     ///
     /// # Errors
     /// As [`Self::send`]; those before the one that failed are queued.
@@ -57,7 +57,7 @@ impl Socket {
     /// does not wait.
     ///
     /// # Errors
-    /// Such a datagram is too large, the peer no longer receives, or the connection is over.
+    /// Such a datagram is too large, the peer no longer receives, or the connection has ended.
     pub async fn writable(&self, size: usize) -> Result<(), NetError> {
         wait(&self.mailbox.waiters.writable, || match self.make_room(size) {
             Err(SendError::QueueFull) => None,
@@ -113,7 +113,7 @@ impl Socket {
     /// The next datagram.
     ///
     /// # Errors
-    /// The connection is over and all that arrived has been read.
+    /// The connection has ended and all that arrived has been read.
     pub async fn recv(&self) -> Result<Received, NetError> {
         self.taken(&self.mailbox.waiters.readable, |unread| unread.pop()).await
     }
@@ -121,7 +121,7 @@ impl Socket {
     /// Waits for at least one datagram and appends up to `limit` to `out`; returns their number.
     ///
     /// # Errors
-    /// The connection is over and all that arrived has been read.
+    /// The connection has ended and all that arrived has been read.
     pub async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<usize, NetError> {
         self.taken(&self.mailbox.waiters.readable, |unread| {
             let taken = unread.pop_many(out, limit);
@@ -141,7 +141,7 @@ impl Socket {
     /// The next event that is not a datagram: drops with their reasons, changes of paths, the end.
     ///
     /// # Errors
-    /// The connection is over and its last event has been read.
+    /// The connection has ended and its last event has been read.
     pub async fn event(&self) -> Result<Event, NetError> {
         self.taken(&self.mailbox.waiters.happened, |unread| unread.pop_event()).await
     }
@@ -269,7 +269,7 @@ impl Socket {
         let made = self.look(|connections, handle, now| connections.make_room(now, handle, size));
         made.unwrap_or(Err(SendError::Closed))
     }
-    /// The error of a refusal: for a connection that is over, that of its end.
+    /// The error of a refusal; for a connection that has ended, the error with which it ended.
     pub(crate) fn refusal(&self, error: SendError) -> NetError {
         if error == SendError::Closed {
             self.mailbox.inbox().unread.end().unwrap_or(ConnectionError::ClosedLocally.into())
@@ -277,7 +277,7 @@ impl Socket {
             error.into()
         }
     }
-    /// Waits until `take` finds something, or the connection is over.
+    /// Waits until `take` finds something, or the connection has ended.
     async fn taken<T>(
         &self,
         notify: &Notify,

@@ -24,8 +24,9 @@ impl Socket {
     /// Connections do not move between IPv4 and IPv6: the server has one address.
     ///
     /// # Errors
-    /// The system refuses the address, or has no route from it; it is of the other IP version than the server's; the socket
-    /// shares its address with others of a [`Host`](crate::Host), or is over several paths, which others [join](Socket::join).
+    /// The system refuses the address, or has no route from it; it is of the other IP version than the
+    /// server's; the socket shares its address with others of a [`Host`](crate::Host), or uses several paths,
+    /// which others [join](Socket::join).
     pub async fn rebind(&self, local: Option<SocketAddr>, change: PathChange) -> Result<(), NetError> {
         if !self.shared.is_one_sockets {
             return Err(NetError::Config("a socket of a host has the host's address".into()));

@@ -139,7 +139,7 @@ async fn without_a_route_there_are_no_attempts_and_patience_still_ends() {
     channel.reconnect();
     let server = async {
         bring_back(&listener, &connections).await;
-        // It accepts the client's new connection while it waits for the next message.
+        // The server accepts the client's new connection while it waits for the next message.
         assert!(timeout(StdDuration::from_millis(100), client.next()).await.is_err());
         assert!(client.send_figures(figures(7)).await);
     };

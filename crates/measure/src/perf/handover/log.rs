@@ -1,4 +1,4 @@
-//! Events of the link and of the connections over it. The field names are those of `--json`.
+//! Events of the link and of the connections over it. The field names are the same as in `--json`.
 
 use std::net::SocketAddr;
 

@@ -21,7 +21,7 @@ pub(super) enum LinkAction {
     Unfreeze,
     /// The link is lost.
     Down,
-    /// It is back.
+    /// The link is back.
     Up,
     /// Packets take another route: from another address, or from the same.
     Moved {

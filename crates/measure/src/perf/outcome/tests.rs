@@ -33,7 +33,7 @@ fn datagrams_that_the_sender_dropped_are_not_lost() {
     let expired = SenderFigures { dropped: 40, expired: 30, ..sent(65, 1.0) };
     let span = Span::new(received(60, 35, 1.0), expired);
     assert_eq!((span.lost, span.loss), (5, 5.0 / 65.0));
-    // Those that were dropped after the last one that arrived are not in a gap.
+    // Datagrams dropped after the last one that arrived are not in a gap.
     assert_eq!(Span::new(received(60, 10, 1.0), expired).lost, 0);
 }
 

@@ -25,7 +25,8 @@ async fn both_ends_prove_their_addresses() {
     greeter.finish().expect("answered");
 }
 
-/// The source address of the greeting is that of the control connection, but forged: the answer does not reach the sender.
+/// The greeting has the control connection's address as its forged source: the answer does not reach the
+/// sender.
 #[tokio::test]
 async fn a_greeting_without_the_nonce_receives_its_own_length_at_most() {
     let plan = plan();

@@ -25,7 +25,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new() -> Self {
         Self {
-            // It grows to the largest batch of the socket, which for most is small.
+            // The buffer grows to the largest batch of the socket, which for most is small.
             bytes: Vec::new(),
             address: None,
             segment: 0,

@@ -28,7 +28,7 @@ pub(super) struct Receiver {
 impl Receiver {
     /// Makes the kernel timestamp arrivals.
     pub(super) fn new(socket: &impl AsFd) -> Self {
-        // Without it, times are those of the receive call.
+        // Without this option, arrival times are taken at the receive call.
         let _ = setsockopt(&socket.as_fd(), ReceiveTimestampns, &true);
         // Time, stride of coalesced datagrams, both families' address and ECN field: a socket may serve both.
         let control = cmsg_space!(timespec, c_int, in_pktinfo, in6_pktinfo, c_int, c_int);

@@ -47,7 +47,7 @@ async fn receive(carrier: &mut Carrier, wanted: usize) -> (Vec<(u64, usize, Ecn)
         let ready = tokio::time::timeout(std::time::Duration::from_secs(1), carrier.readable()).await;
         ready.expect("packets within a second").expect("a socket");
         while let Ok(Arrival::Datagrams { ecn, stamp, mut bytes, stride, .. }) = carrier.receive() {
-            // Also where datagrams were coalesced, beside their ECN field.
+            // There is a timestamp with the ECN field, also where datagrams were coalesced.
             assert_eq!(stamp.is_some(), cfg!(target_os = "linux"));
             most = most.max(bytes.len().div_ceil(stride));
             while !bytes.is_empty() {

@@ -105,8 +105,8 @@ impl World {
     }
 }
 
-/// Less than a megabit per second completes DCCP's handshakes and fills the places for those of DTLS faster than a client that is far away
-/// can complete one.
+/// Less than a megabit per second completes DCCP's handshakes and fills the places for DTLS handshakes faster
+/// than a distant client can complete one.
 #[test]
 fn a_flood_of_handshakes_from_one_address_keeps_no_distant_client_out() {
     let identity = || Identity::generate().expect("a key");
