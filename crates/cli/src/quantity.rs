@@ -1,4 +1,4 @@
-//! Rates, lengths of time and Service Codes as typed on the command line. The syntax of quantities is that of
+//! Rates, lengths of time and Service Codes as typed on the command line. Quantities have the syntax of
 //! [`whimbrel_units::quantity`]; some options accept a number without a unit.
 
 use whimbrel_relay::mechanisms;

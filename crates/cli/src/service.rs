@@ -7,7 +7,7 @@ use crate::exit::Failure;
 /// The UDP socket that the service manager has opened for this program (`LISTEN_FDS`), if it has.
 ///
 /// # Errors
-/// It has opened another kind of socket, or several.
+/// The service manager has opened another kind of socket, or several.
 #[cfg(unix)]
 pub(crate) fn socket() -> Result<Option<UdpSocket>, Failure> {
     let mut handed_over = listenfd::ListenFd::from_env();

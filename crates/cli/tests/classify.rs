@@ -145,8 +145,8 @@ fn a_capture_and_a_list_of_the_same_arrivals_get_the_same_verdicts() {
     }
 }
 
-/// Spike: the trip time of packet 22 is 21 ms of 20 to 22, and in no spike after 20; that of packet 43 is the
-/// longest.
+/// Spike: the trip time of packet 22 is 21 ms of 20 to 22, and in no spike after 20; the trip time of packet
+/// 43 is the longest.
 #[test]
 fn the_verdicts_are_printed_as_text() {
     let directory = TempDir::new().unwrap();
@@ -253,7 +253,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Behind the simulator's radio, all losses but those of its queue are the radio's.
+/// Behind the simulator's radio, all losses except its queue's are the radio's.
 #[test]
 fn the_losses_of_a_simulated_radio_are_found() {
     let directory = TempDir::new().unwrap();

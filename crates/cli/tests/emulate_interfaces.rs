@@ -56,7 +56,7 @@ const GAP: &str = r#"
     up = true
 "#;
 
-/// A network around that of the radios.
+/// A network around the radios' network.
 const OUTER: &str = r#"
     title = "Around"
     [simulation]

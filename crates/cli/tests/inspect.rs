@@ -199,7 +199,7 @@ fn a_capture_compressed_with_gzip_is_explained_as_the_plain_one() {
     assert_eq!(json(&[packed.to_str().expect("a plain path")]), json(&[&plain]));
 }
 
-/// The names of all fields, but for those of tables whose keys are data.
+/// The names of all fields, except in tables whose keys are data.
 fn field_names(value: &Value, names: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

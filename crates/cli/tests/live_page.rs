@@ -127,7 +127,7 @@ fn beyond_this_host_a_page_shows_nothing_without_its_token() {
             break text;
         }
     };
-    // It is printed once, as a part of the URL.
+    // The token is printed once, as a part of the URL.
     let (_, url) = text.split_once("http://").expect("a URL");
     let (address, token) = url.split_once("/?token=").expect("a token");
     assert!(token.len() == 32 && token.bytes().all(|it| it.is_ascii_hexdigit()), "{token}");

@@ -417,7 +417,7 @@ fn a_reader_that_leaves_ends_the_test_quietly() {
 #[test]
 fn a_server_without_clients_costs_nothing() {
     let server = Server::start(&[]);
-    // With a connection that is over, too.
+    // With a connection that has ended, too.
     server.measure(&["--rate", "1M", "--time", "0.2"]);
     let ticks = || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.child.id())).expect("Linux");

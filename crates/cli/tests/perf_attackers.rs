@@ -87,7 +87,7 @@ fn a_server_sends_nothing_to_an_address_that_has_not_asked_for_it() {
     let server = Server::start(&[]);
     let (_control, answer) = Control::request(server.port, 77);
     let port = answer["udp_ports"][0].as_u64().unwrap_or_else(|| panic!("{answer}")) as u16;
-    // The source addresses of datagrams are easily forged: that of another host, and that of the client itself.
+    // The source addresses of datagrams are easily forged: another host's, and the client's own.
     let (third, own) =
         (UdpSocket::bind("127.0.0.2:0").expect("bound"), UdpSocket::bind("127.0.0.1:0").expect("bound"));
     for _ in 0..5 {

@@ -46,7 +46,7 @@ fn the_start_can_be_left_out_of_the_summary() {
     let intervals = record["intervals"].as_array().expect("a list");
     assert_eq!(intervals.len(), 6);
     let omitted = intervals.iter().filter(|row| row["omitted"] == json!(true)).count();
-    // The end of the part left out and that of an interval fall together.
+    // The part left out and an interval end at the same time.
     assert!((1..=2).contains(&omitted), "{record}");
     for direction in ["up", "down"] {
         let span = &record["summary"][direction];

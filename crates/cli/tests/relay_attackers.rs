@@ -123,8 +123,8 @@ fn a_flood_at_the_port_costs_a_bounded_amount_and_the_stream_goes_on() {
                     packet[at] ^= 1 << (next(&mut dice) % 8);
                 }
             }
-            // With the address and the ports of the connection, as an attacker beside the path may guess them. Its types, sequence
-            // and acknowledgement numbers it can only draw.
+            // With the address and the ports of the connection, as an attacker off the path may guess them.
+            // Its types, sequence and acknowledgement numbers it can only draw.
             if next(&mut dice).is_multiple_of(8) && packet.len() > 24 {
                 packet[..4].copy_from_slice(&captured[0][..4]);
                 packet[4..24].iter_mut().for_each(|byte| *byte = next(&mut dice) as u8);

@@ -99,7 +99,7 @@ fn the_camera_learns_what_the_path_lost_and_that_nobody_watches() {
         vec![packet.to_vec()]
     });
     send(&camera, port, 30, 600);
-    // Those that congestion control held back for too long are stale: the sum is what counts.
+    // Datagrams that congestion control held back for too long are stale: the sum is what counts.
     let began = Instant::now();
     let (delivered, lost) = loop {
         let (sent, delivered, lost) = account(state, "/rate", "/to_peer");

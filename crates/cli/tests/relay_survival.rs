@@ -117,7 +117,8 @@ fn a_path_that_never_carries_large_packets_is_connected_over() {
     assert!(opened < seconds(3.0) && took < seconds(3.0), "{opened:?} {took:?}");
 }
 
-/// MPEG-TS in UDP (1316 bytes) over the least path of IPv6, RTP of 1400 bytes over that of a VPN, and a message of ROS 2.
+/// MPEG-TS in UDP (1316 bytes) over the smallest IPv6 path, RTP of 1400 bytes over a VPN's path, and a
+/// message of ROS 2.
 #[test]
 fn datagrams_that_are_larger_than_the_path_arrive_whole() {
     let carried = Carried::listen_with(&["--latency", "0"]);

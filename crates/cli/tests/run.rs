@@ -206,7 +206,7 @@ fn an_unwritable_directory_is_reported_before_the_run() {
     let directory = TempDir::new().expect("a place for files");
     let plain = path(&directory, "plain");
     fs::write(&plain, "a file").expect("room");
-    // It would take hours.
+    // This run would take hours.
     let long = ["--set", "simulation.duration=10000000 s"];
     for target in [plain.clone(), format!("{plain}/below")] {
         let message =

@@ -56,7 +56,7 @@ fn a_capture_that_ends_early_gives_its_beginning_and_an_error() {
         fs::write(&cut, &whole[..length]).expect("room");
         let output = schedule(&cut, &["--ffmpeg", "/nonexistent/ffmpeg"]);
         assert_eq!(output.status.code(), Some(1), "{length}: {output:?}");
-        // Those of the first half have a datagram of the connection.
+        // Captures of at least the first half contain a datagram of the connection.
         let is_long = length >= whole.len() / 2;
         assert_eq!(stdout(&output).starts_with("time_s,size_bytes\n0.0"), is_long, "{length}: {output:?}");
         let expected = match length {

@@ -34,7 +34,7 @@ pub use terminal::Terminal;
 pub struct Program {
     /// The program and its arguments.
     pub arguments: Vec<OsString>,
-    /// Variables of its environment beside those of this process.
+    /// Variables of its environment in addition to this process's.
     pub environment: Vec<(String, String)>,
     /// `true` if it gets the terminal, if there is one.
     pub is_foreground: bool,
@@ -108,7 +108,7 @@ impl Running {
             return;
         }
         let supervisor = Pid::from_raw(self.child.id() as i32);
-        // It may end at this very time.
+        // The program may end at this very time.
         let _ = match signal {
             // The kernel then kills the rest.
             Signal::SIGKILL => kill(supervisor, signal),

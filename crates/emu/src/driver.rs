@@ -34,7 +34,7 @@ pub struct DriverConfig {
     pub most_packets: usize,
 }
 
-/// Counters beside those of the network.
+/// Counters in addition to the network's.
 #[derive(Clone, Debug, Default)]
 pub struct DriverCounters {
     /// Packets of programs that were not for the network, by reason.

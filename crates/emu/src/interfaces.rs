@@ -1,9 +1,10 @@
 //! Hosts with several interfaces: ends of a scenario that share a namespace.
 //!
-//! Each end of such a host has a device of its own there, with the name and the addresses of its node. The device is up while a
-//! link of the node is, so that programs are notified of a handover as on a phone: the interface goes down, its routes go with it, and
-//! those of the next device in order are used. The device is disabled rather than left without a carrier, because the kernel delays
-//! reports of carriers by up to a second.
+//! Each end of such a host has a device of its own there, with the name and the addresses of its node. The
+//! device is up while a link of the node is, so that programs are notified of a handover as on a phone: the
+//! interface goes down, its routes go with it, and the routes of the next device in order are used. The
+//! device is disabled rather than left without a carrier, because the kernel delays reports of carriers by up
+//! to a second.
 
 use nix::libc;
 use whimbrel_lab::Plan;
@@ -18,7 +19,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// The device of a node: its name, its position among those of its host, and the host's first node where it is another one.
+    /// The device of a node: its name, its position in its host, and the host's first node if that is another
+    /// one.
     pub(crate) fn interface(hosts: &[Self], plan: &Plan, node: usize) -> (String, u32, Option<usize>) {
         let found =
             hosts.iter().find_map(|host| Some((host, host.ends.iter().position(|&end| end == node)?)));

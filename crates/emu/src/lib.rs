@@ -1,18 +1,21 @@
 //! Scenarios around real programs: the network simulator against the wall clock.
 //!
-//! An emulation is a run of the laboratory ([`whimbrel_lab::runner::Emulation`]) whose flows end in programs. Each end is a network
-//! namespace with a TUN device: [`namespace`] makes them, [`command`] starts the programs there, and [`driver`] passes packets between the
-//! devices and the simulated network while [`clock`] advances; [`offload`] splits what the kernel hands over as one. The [`lateness`] of each event, the time by which it is handled after it was due, is measured.
+//! An emulation is a run of the laboratory ([`whimbrel_lab::runner::Emulation`]) whose flows end in programs.
+//! Each end is a network namespace with a TUN device: [`namespace`] makes them, [`command`] starts the
+//! programs there, and [`driver`] passes packets between the devices and the simulated network while
+//! [`clock`] advances; [`offload`] splits what the kernel hands over as one. The [`lateness`] of each event,
+//! the time by which it is handled after it was due, is measured.
 //!
-//! The namespaces have no names: only this process and the programs in them hold them, so the kernel removes them, with their
-//! devices, addresses and routes, when these end, in whatever way. Nothing of the host's configuration changes.
+//! The namespaces have no names: only this process and the programs in them hold them, so the kernel removes
+//! them, with their devices, addresses and routes, no matter how these processes end. Nothing of the host's
+//! configuration changes.
 //!
 //! # Design
 //!
 //! - An emulation (`lab::runner::Emulation`) is a run whose flows end in a driver, so that everything else is
-//!   that of a run: network, routing agents, router laws, flows in the background, samples, record, captures.
-//!   `emu` therefore depends on `lab`, and `lab` on no system call: a test compares an emulation with a run
-//!   of the same packets at the same virtual times, column by column.
+//!   the same as in a run: network, routing agents, router laws, flows in the background, samples, record,
+//!   captures. `emu` therefore depends on `lab`, and `lab` on no system call: a test compares an emulation
+//!   with a run of the same packets at the same virtual times, column by column.
 //! - A node has one agent for all its emulated flows (`lab::emulation::EmulatedEnd`), with a meter for each
 //!   direction. The flow of a packet is the hash of its addresses and ports, by which queue disciplines
 //!   distinguish flows; the content is the packet itself in a box that is used again. A box moves as one
@@ -26,10 +29,10 @@
 //! - Aggregates of the kernel (`emu::offload`) are split and joined without any system call, so that the fuzz
 //!   target `emulated_packet` reaches them; one that claims more segments than a kernel makes is refused.
 //! - `make netem` compares simulator and emulator with Linux's tbf and netem on the same paths. The kernel is
-//!   that of the guest, whose clock counts instructions there: a guest that follows the host's clock delays
-//!   packets by whatever else the host does.
+//!   the guest's, whose clock counts instructions there: a guest that follows the host's clock delays packets
+//!   by the host's other work.
 //! - The driver is one thread with one `ppoll`, in nanoseconds. It measures the lateness of each event when
-//!   it is handled, and that of each packet when it is written.
+//!   it is handled, and the lateness of each packet when it is written.
 //! - `whimbrel emulate --interfaces` makes several ends of a scenario the interfaces of one namespace
 //!   (`emu::interfaces`). A device of such a host is disabled and enabled by netlink, over a socket opened in
 //!   its namespace, as the links of its node go down and up; it is not left without a carrier, because the

@@ -1,9 +1,10 @@
 //! Network namespaces with a TUN device each, or several, held by file descriptors only.
 //!
-//! A namespace is made by a child process (`build`), which moves into a new network and a new mount namespace, configures them, and
-//! passes their file descriptors and that of the device to this process. Root needs no more; other users get a user namespace of
-//! their own first, in which they have the capabilities, where the system allows that. As no name, mount or file refers to the
-//! namespaces, they exist as long as this process or a program in them.
+//! A namespace is made by a child process (`build`), which moves into a new network and a new mount
+//! namespace, configures them, and passes their file descriptors and the device's to this process. Root needs
+//! no more; other users get a user namespace of their own first, in which they have the capabilities, where
+//! the system allows that. As no name, mount or file refers to the namespaces, they exist as long as this
+//! process or a program in them.
 
 mod build;
 mod denied;

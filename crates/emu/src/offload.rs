@@ -1,8 +1,9 @@
 //! Segmentation and coalescing, which a device leaves to this process (the header of virtio, Section 5.1.6, in front of each packet).
 //!
-//! The kernel hands over up to 64 KiB of a TCP connection, or of datagrams of one size, as one packet, with one system call; they are
-//! split into the packets that a wire would carry, which the network sees. Packets that leave the network at the same time, as a
-//! burst, are joined again. Packets between which time passes are not, so that their times are those of the network.
+//! The kernel hands over up to 64 KiB of a TCP connection, or of datagrams of one size, as one packet, with
+//! one system call; they are split into the packets that a wire would carry, which the network sees. Packets
+//! that leave the network at the same time, as a burst, are joined again. Packets between which time passes
+//! are not, so that they keep the network's times.
 
 use std::ops::Range;
 
@@ -21,7 +22,7 @@ const NEEDS_CHECKSUM: u8 = 1;
 const TCP_V4: u8 = 1;
 const TCP_V6: u8 = 4;
 const UDP: u8 = 5;
-/// A flag beside the kind: the first segment alone has CWR.
+/// A flag in the same byte as the kind: the first segment alone has CWR.
 const ECN: u8 = 0x80;
 
 const FIN: u8 = 0x01;

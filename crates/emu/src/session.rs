@@ -57,7 +57,7 @@ pub struct Settings {
     pub simulated: Vec<usize>,
     /// Ends that share a namespace.
     pub hosts: Vec<Host>,
-    /// Commands that run beside the main one and end with it.
+    /// Commands that run at the same time as the main one and end with it.
     pub others: Vec<EndCommand>,
     /// The command that the emulation lasts as long as.
     pub main: EndCommand,
@@ -99,11 +99,11 @@ pub trait Observer {
 /// Result of an emulation.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The tables, as those of a simulated run.
+    /// The same tables as of a simulated run.
     pub record: Record,
     /// The exit code of the main command.
     pub exit_code: i32,
-    /// The reason for the end, unless it was that of the main command.
+    /// The reason for the end, unless the main command ended.
     pub ended_by: Option<Ending>,
     /// The time that the network ran.
     pub elapsed: Duration,
@@ -128,8 +128,8 @@ pub enum Ending {
     Limit,
 }
 
-/// The ends that a plan needs: the nodes at which the flows begin and end that do not remain simulated, those of the first flow
-/// first.
+/// The ends that a plan needs: the nodes at which the flows that do not remain simulated begin and end,
+/// starting with the first flow's.
 pub fn flow_ends(plan: &Plan, simulated: &[usize]) -> Vec<usize> {
     let mut ends = Vec::new();
     let replaced = plan.flows.iter().enumerate().filter(|(flow, _)| !simulated.contains(flow));

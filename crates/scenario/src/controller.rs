@@ -28,10 +28,10 @@ pub struct ControllerKeys {
     /// frames of the medium.
     #[serde(default)]
     pub capacity: Option<Rate>,
-    /// Gain of the spare bandwidth; by default that of the reading.
+    /// Gain of the spare bandwidth; by default, the reading's.
     #[serde(default)]
     pub alpha: Option<f64>,
-    /// Gain of the queue; by default that of the reading.
+    /// Gain of the queue; by default, the reading's.
     #[serde(default)]
     pub beta: Option<f64>,
     /// `true` to reduce the available bandwidth that a station estimates as a sender by the share of its backoff (paper `winf`,

@@ -26,10 +26,10 @@ pub struct Handover {
     /// The measured network that it becomes. Its queue stays what it is.
     #[serde(default)]
     pub to: Option<MeasuredNetwork>,
-    /// The new rate; that of `to`, or the old one, by default.
+    /// The new rate; by default, the rate of `to`, or the old one.
     #[serde(default)]
     pub rate: Option<Rate>,
-    /// The new delay; that of `to`, or the old one, by default.
+    /// The new delay; by default, the delay of `to`, or the old one.
     #[serde(default)]
     pub delay: Option<Time>,
     /// Duration of the outage: a time, `"mobile-ipv6"`, or a distribution of recorded handovers.
@@ -64,7 +64,7 @@ pub struct RecordedHandovers {
 
 const PROBABILITIES: [f64; 8] = [0.01, 0.10, 0.25, 0.50, 0.75, 0.90, 0.99, 1.0];
 
-/// LTE: 7,167 changes of the cell. 5G beside LTE (NSA): 13,980 of the LTE cell. 5G alone (SA): 461.
+/// LTE: 7,167 changes of the cell. 5G with LTE (NSA): 13,980 of the LTE cell. 5G alone (SA): 461.
 const RECORDED: [RecordedHandovers; 3] = [
     RecordedHandovers { name: "lte", quantiles: [13.0, 15.0, 17.0, 19.0, 25.0, 34.0, 67.0, 125.0] },
     RecordedHandovers { name: "5g-nsa", quantiles: [11.0, 15.0, 18.0, 34.0, 44.0, 56.0, 81.0, 126.0] },

@@ -1,7 +1,7 @@
-//! Keys that a scenario gives and that change nothing beside the others, which are noted.
+//! Notes about keys that a scenario gives and that have no effect together with the others.
 //!
-//! They are no errors: a sweep turns features on and off and leaves their details in place. A feature that the scenario
-//! turns off explicitly (`classifier = "none"`, `loss = "none"`) is not noted.
+//! Such keys are no errors: a sweep turns features on and off and leaves their details in place. A feature
+//! that the scenario turns off explicitly (`classifier = "none"`, `loss = "none"`) is not noted.
 
 use serde_json::{Map, Value};
 use whimbrel_units::quantity;
@@ -70,7 +70,8 @@ fn event_notes(key: &str, event: &Table, notes: &mut Vec<Note>) {
     }
 }
 
-/// Notes those of `names` that the table with the key `key` gives and that have no effect, for this reason.
+/// Notes the keys in `names` that the table with the key `key` gives and that have no effect, for this
+/// reason.
 pub fn idle(notes: &mut Vec<Note>, key: &str, table: &Table, names: &[&str], why: &str) {
     for name in names.iter().filter(|name| table.contains_key(**name)) {
         notes.push(Note::of_plan(&format!("{key}.{name}"), format!("has no effect: {why}")));

@@ -23,8 +23,8 @@ pub struct AccessPoint {
     /// The largest number of associated clients; 2007 by default.
     #[serde(default)]
     pub max_clients: Option<u32>,
-    /// Rate of unicast data frames from and to the clients of this access point, without adaptation; that of the medium by
-    /// default.
+    /// Rate of unicast data frames from and to the clients of this access point, without adaptation; by
+    /// default, the medium's rate.
     #[serde(default)]
     pub rate: Option<Rate>,
 }
@@ -35,7 +35,7 @@ pub struct AccessPoint {
 pub struct Client {
     /// The network's name.
     pub ssid: String,
-    /// The channels to be scanned, in this order; by default those of the network's access points.
+    /// The channels to be scanned, in this order; by default, the channels of the network's access points.
     #[serde(default)]
     pub channels: Option<Vec<u8>>,
     /// The procedure of scanning.

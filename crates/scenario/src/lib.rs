@@ -173,10 +173,11 @@ pub struct Node {
     /// The movement of the station, or of the copies'.
     #[serde(default)]
     pub mobility: Option<Mobility>,
-    /// The physical layer of the station, if it is not that of the medium: `802.11b` or `802.11` beside `802.11bg` stations.
+    /// The physical layer of the station, if it is not the medium's: `802.11b` or `802.11` among `802.11bg`
+    /// stations.
     #[serde(default)]
     pub standard: Option<wifi::Standard>,
-    /// Parameters of the station's MAC, where they are not those of the medium.
+    /// Parameters of the station's MAC, where they differ from the medium's.
     #[serde(default)]
     pub station: Option<wifi::Station>,
     /// Makes the station an access point.

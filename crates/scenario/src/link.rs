@@ -108,9 +108,9 @@ pub struct Reverse {
     pub delay_trace: Option<DelayTrace>,
     /// The queue.
     pub queue: Option<QueueLimit>,
-    /// The queue's discipline; that of the first direction by default.
+    /// The queue's discipline; by default, the first direction's.
     pub discipline: Option<Discipline>,
-    /// Explicit rate control; that of the first direction by default.
+    /// Explicit rate control; by default, the first direction's.
     pub controller: Option<ControllerKeys>,
     /// The number of packets at the link from which packets are marked.
     pub mark_at: Option<u32>,
@@ -361,7 +361,7 @@ pub struct Event {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenDown {
-    /// They are kept, and more are queued up to the queue's limit, until the link is up again.
+    /// Packets are kept, and more are queued up to the queue's limit, until the link is up again.
     Hold,
     /// Queued and new packets are lost; those in transit arrive.
     #[default]

@@ -1,11 +1,12 @@
 //! Measured networks by name: what `network = "umts"` gives a link, and `to = "umts"` a handover.
 //!
-//! The first four are those of the paper `freeze`, Table 5, with ns-2's default queue of 50 packets. Its "Avg. RTT" is the delay
-//! of one direction: only so do the round-trip times of Table 3 come out (`papers/freeze/README.md`). The other two are medians
-//! of recordings: the rate of 2564 (LTE) and 5064 (5G NSA) seconds of downloads while driving in Ireland (Raca and others, "Beyond
-//! Throughput, The Next Generation: a 5G Dataset with Channel and Context Metrics", MMSys 2020); half of the least round-trip time
-//! of 109 reports of a game streamed to a car (Hassan and others, "Vivisecting Mobility Management in 5G Cellular Networks",
-//! SIGCOMM 2022).
+//! The first four come from the paper `freeze`, Table 5, with ns-2's default queue of 50 packets. Its "Avg.
+//! RTT" is the delay of one direction: only so do the round-trip times of Table 3 come out
+//! (`papers/freeze/README.md`). The other two are medians of recordings: the rate of 2564 (LTE) and 5064 (5G
+//! NSA) seconds of downloads while driving in Ireland (Raca and others, "Beyond Throughput, The Next
+//! Generation: a 5G Dataset with Channel and Context Metrics", MMSys 2020); half of the least round-trip time
+//! of 109 reports of a game streamed to a car (Hassan and others, "Vivisecting Mobility Management in 5G
+//! Cellular Networks", SIGCOMM 2022).
 
 use std::borrow::Cow;
 
@@ -55,7 +56,7 @@ impl MeasuredNetwork {
         Self::all().find(|network| network.name == name)
     }
 
-    /// The round-trip time of a sender that fills it: that of Table 3, or twice the delay if the paper has none.
+    /// The round-trip time of a sender that fills it: from Table 3, or twice the delay if the paper has none.
     pub fn stationary_rtt(&self) -> Duration {
         by_name(self.name).map_or(self.delay * 2, |network| network.rtt)
     }

@@ -353,7 +353,8 @@ fn abridged(names: &[String]) -> String {
     text
 }
 
-/// Expectation of a readable file. It names the path that was tried: relative names are those beside the scenario.
+/// Expectation of a readable file. Names the path that was tried: relative names start from the scenario's
+/// folder.
 fn unreadable(path: &Path, error: &std::io::Error) -> String {
     format!("a readable file ({}: {error})", path.display())
 }

@@ -1,7 +1,7 @@
 //! Numbers with units, as a scenario writes them: `"150 kbit/s"`, `"10 ms"`, `"762 B"`, `"6 packets"`.
 //!
-//! The syntax is that of [`whimbrel_units::quantity`].
-//! A number without its unit is refused wherever a unit is needed: `delay = 10` would be ambiguous.
+//! The syntax is defined in [`whimbrel_units::quantity`]. A number without its unit is refused wherever a
+//! unit is needed: `delay = 10` would be ambiguous.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,9 +30,9 @@ pub struct Size(pub ByteCount);
 /// A queue limit: `"6 packets"`, or an amount of data such as `"64 kB"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
-    /// That many packets.
+    /// A number of packets.
     Packets(u32),
-    /// That much data.
+    /// An amount of data.
     Bytes(ByteCount),
     /// Any amount: `"unlimited"`.
     Unlimited,

@@ -6,8 +6,8 @@ use whimbrel_netsim::impairment::{Frames, Rayleigh, Reception};
 
 use super::quantity::{Frequency, Size, Time};
 
-/// A CDMA radio over a Rayleigh-fading channel with Jakes' Doppler spectrum, in continuous time. Defaults
-/// are those of the paper `lda`, Section 5.2, with its high loss.
+/// A CDMA radio over a Rayleigh-fading channel with Jakes' Doppler spectrum, in continuous time. The defaults
+/// come from the paper `lda`, Section 5.2, with its high loss.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {

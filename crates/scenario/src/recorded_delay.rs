@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::quantity::{Rate, Size};
 
-/// A recorded delay: that of the packets which leave at a time.
+/// A recorded delay, which applies to the packets that leave at a time.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayTrace {
@@ -24,7 +24,7 @@ const fn yes() -> bool {
     true
 }
 
-/// A token bucket: the link's `rate` is that of the tokens.
+/// A token bucket: the link's `rate` is the rate of the tokens.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenBucket {

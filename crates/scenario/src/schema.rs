@@ -9,7 +9,7 @@ use super::transport::Transports;
 
 /// The JSON schema of scenarios with these transports.
 ///
-/// It is derived from the types that decode a scenario, and then allows what decoding allows besides:
+/// The schema is derived from the types that decode a scenario, and then allows what decoding allows besides:
 /// `"$NAME"` in the place of any value, and a plain string for a variant that needs nothing else.
 pub fn schema(transports: &impl Transports) -> Value {
     let mut generator = SchemaSettings::default().into_generator();

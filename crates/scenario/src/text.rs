@@ -18,7 +18,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// Reads a text of at most `most` bytes, in UTF-8 with or without a byte order mark, which may be compressed with gzip.
 ///
 /// # Errors
-/// That of the operating system; or the file is longer, damaged, or in another encoding, which the error names.
+/// The operating system's error; or the file is longer, damaged, or in another encoding, which the error
+/// names.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
     let most_read = most.saturating_add(1);
     let mut bytes = Vec::new();

@@ -74,7 +74,7 @@ pub trait TransportPlan: Clone + fmt::Debug {
     /// unlimited data.
     ///
     /// # Errors
-    /// Names the key at fault; `key` is that of the flow's table.
+    /// Names the key at fault; `key` is the key of the flow's table.
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError>;
 
     /// `true` if the receiver answers: then a path has to lead back, and a congestion control can set the rate of

@@ -54,7 +54,7 @@ pub struct Wifi {
     /// Preamble of DSSS frames.
     #[serde(default)]
     pub preamble: Preamble,
-    /// The MAC's rules; those of the standard by default.
+    /// The MAC's rules; by default, the standard's.
     #[serde(default)]
     pub mac: MacRules,
     /// Rate of unicast data frames; the highest of the physical layer by default (`ns-2`: 1 Mbit/s).
@@ -67,7 +67,8 @@ pub struct Wifi {
     /// such stations, in the network of an access point while one is associated with it; else none.
     #[serde(default)]
     pub protection: Option<Protection>,
-    /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above that of the data.
+    /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above the rate of
+    /// the data.
     #[serde(default)]
     pub control_rate: Option<Rate>,
     /// Rate of broadcasts; the lowest basic rate by default.
@@ -134,7 +135,7 @@ impl Wifi {
     pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(50);
 }
 
-/// Parameters of a station's MAC that differ from those of its medium.
+/// Parameters of a station's MAC that differ from its medium's.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Station {
@@ -162,8 +163,8 @@ pub struct Station {
 pub struct Probes {
     /// Length of the payload; 1500 bytes by default.
     pub size: Option<Size>,
-    /// Time without frames, other than those of management, after which a station sends a probe before its next data; 100 ms by
-    /// default.
+    /// Time without frames, other than management frames, after which a station sends a probe before its next
+    /// data; 100 ms by default.
     pub quiet: Option<Time>,
 }
 
@@ -183,7 +184,7 @@ pub enum Standard {
     /// ERP-OFDM at 2.4 GHz without 802.11b stations: 6 to 54 Mbit/s, short slots.
     #[serde(rename = "802.11g")]
     ErpOfdm,
-    /// ERP-OFDM beside 802.11b stations: all rates, long slots.
+    /// ERP-OFDM with 802.11b stations: all rates, long slots.
     #[serde(rename = "802.11bg")]
     ErpMixed,
     /// HT: up to four streams of 72 or 150 Mbit/s, aggregation.
@@ -215,7 +216,7 @@ pub enum MacRules {
     #[default]
     #[serde(rename = "standard")]
     Standard,
-    /// Those of ns-2.35, with its defaults for rates, RTS and headers.
+    /// The rules of ns-2.35, with its defaults for rates, RTS and headers.
     #[serde(rename = "ns-2")]
     Ns2,
 }
@@ -314,7 +315,7 @@ pub enum Fading {
     },
     /// A dominant path and many weaker ones.
     Rician {
-        /// The power of the dominant path over that of the others (the factor K).
+        /// The power of the dominant path relative to the others (the factor K).
         ratio: Decibels,
         /// The time after which a link's gain is drawn again.
         coherence: Time,
@@ -347,13 +348,13 @@ pub enum Routing {
     },
     /// Destination-sequenced distance vectors: each station runs the protocol over the air.
     Dsdv {
-        /// The timing: `sane` by default, or that of ns-2.
+        /// The timing: `sane` by default, or ns-2's.
         #[serde(default)]
         timing: RoutingTiming,
     },
     /// On-demand distance vectors (RFC 3561): each station runs the protocol over the air.
     Aodv {
-        /// The rules: those of RFC 3561 by default, or those of ns-2.
+        /// The rules: RFC 3561's by default, or ns-2's.
         #[serde(default)]
         rules: AodvRules,
     },

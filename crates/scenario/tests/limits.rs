@@ -262,8 +262,8 @@ fn a_station_has_a_rate_a_window_and_limits_of_its_own() {
     // A frame each in turn, at a lower rate: the same shares of frames, and not of time (M. Heusse et al., 2003).
     let (shares, times, _) = run(json!({ "rate": "1 Mbit/s" }));
     assert!((0.9..1.1).contains(&shares) && times > 6.0, "{shares}, {times}");
-    // Backoffs from 0 to 7 and from 0 to 31 have means of 3.5 and 15.5 slots. The second sender collides in more than a fifth of its
-    // attempts, after which its window doubles: about 27 slots per frame, beside 4.
+    // Backoffs from 0 to 7 and from 0 to 31 have means of 3.5 and 15.5 slots. The second sender collides in
+    // more than a fifth of its attempts, after which its window doubles: about 27 slots per frame, against 4.
     let (shares, ..) = run(json!({ "cw_min": 7 }));
     assert!((5.5..8.5).contains(&shares), "{shares}");
     let (shares, ..) = run(json!({ "cw_min": 255 }));

@@ -375,7 +375,7 @@ fn the_record_counts_the_use_of_each_channel() {
     assert!(frames > 2_000.0 && channels.number("retries", 0).unwrap() < frames, "{frames}");
 }
 
-/// An 802.11g sender of datagrams of 1400 bytes to `to` without a pause, beside an 802.11b station.
+/// An 802.11g sender of datagrams of 1400 bytes to `to` without a pause, with an 802.11b station present.
 const MIXED: &str = r#"
 [simulation]
 duration = "5 s"

@@ -36,7 +36,7 @@ pub(crate) struct ClassifyArgs {
     /// Classify only the data that this end sends.
     #[arg(long, value_name = "END")]
     sender: Option<End>,
-    /// A UDP port that carries DCCP, beside 6511. May be repeated.
+    /// A UDP port that carries DCCP, in addition to 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
     /// Read only this interface of a pcapng file, by name or number. May be repeated.

@@ -14,7 +14,7 @@ use crate::print;
 pub(crate) struct CompletionArgs {
     /// The shell.
     shell: Shell,
-    /// Further commands, as JSON: those of the Python package.
+    /// Further commands, as JSON: the Python package's.
     #[arg(long, hide = true, value_name = "JSON", default_value = "[]")]
     commands: String,
 }

@@ -39,13 +39,13 @@ pub(crate) struct EmulateArgs {
     /// The node at which it runs; by default the source of the first flow.
     #[arg(long, value_name = "NODE")]
     at: Option<String>,
-    /// Run another command at a node beside it: NODE=COMMAND, for the shell. May be repeated.
+    /// Run another command at a node at the same time: NODE=COMMAND, for the shell. May be repeated.
     #[arg(long = "end", value_name = "NODE=COMMAND")]
     ends_with_commands: Vec<String>,
     /// The nodes that become namespaces, separated by commas; by default those at which flows begin or end.
     #[arg(long, value_name = "NODES", value_delimiter = ',')]
     ends: Vec<String>,
-    /// Keep this flow simulated, beside those in the background. May be repeated.
+    /// Keep this flow simulated, in addition to those in the background. May be repeated.
     #[arg(long, value_name = "FLOW")]
     simulate: Vec<String>,
     /// Make these nodes the interfaces of one host, in the order of preference: HOST=NODE,NODE. May be repeated. The interfaces have
@@ -59,7 +59,7 @@ pub(crate) struct EmulateArgs {
     /// Use the addresses 10.N.0.0/16; by default the number of emulations around this one.
     #[arg(long, value_name = "N")]
     level: Option<u8>,
-    /// End the emulation after this time, or `scenario` for that of the scenario.
+    /// End the emulation after this time, or `scenario` for the scenario's duration.
     #[arg(long = "for", value_name = "TIME")]
     limit: Option<String>,
     /// Seed of all randomness; the scenario's own if not given.
@@ -74,8 +74,8 @@ pub(crate) struct EmulateArgs {
     /// Capture only this link (its name, in either direction) or 802.11 medium. May be repeated.
     #[arg(long, value_name = "LINK", requires = "pcap")]
     pcap_link: Vec<String>,
-    /// Write the record's tables, those of `whimbrel run`, as CSV files into this directory, and the record for `whimbrel report`
-    /// and Python; runs with other seeds are added to it.
+    /// Write the record's tables (the same as `whimbrel run`'s) as CSV files into this directory, and the
+    /// record for `whimbrel report` and Python; runs with other seeds are added to it.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print all tables as JSON. The command's standard output goes to standard error.

@@ -44,7 +44,7 @@ pub(crate) struct InspectArgs {
     /// Print one line per DCCP packet, before the report: with --json one object.
     #[arg(long)]
     packets: bool,
-    /// A UDP port that carries DCCP, beside 6511. May be repeated.
+    /// A UDP port that carries DCCP, in addition to 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
     /// Read only this interface of a pcapng file, by name or number. May be repeated.

@@ -21,7 +21,7 @@ pub(crate) struct ManArgs {
     /// Write the pages of all commands into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Further commands, as JSON: those of the Python package.
+    /// Further commands, as JSON: the Python package's.
     #[arg(long, hide = true, value_name = "JSON", default_value = "[]")]
     commands: String,
 }

@@ -45,7 +45,7 @@ pub(crate) struct ScheduleArgs {
     /// List the flows of a capture.
     #[arg(long, conflicts_with_all = ["flow", "out", "datagram"])]
     list: bool,
-    /// A UDP port that carries DCCP, beside 6511. May be repeated.
+    /// A UDP port that carries DCCP, in addition to 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
     /// Read only this interface of a pcapng file, by name or number. May be repeated.

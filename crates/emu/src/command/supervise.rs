@@ -20,7 +20,7 @@ pub(super) struct Entry {
     user: Option<RawFd>,
     network: RawFd,
     mount: RawFd,
-    /// The directory in which the program starts: that of this process.
+    /// The directory in which the program starts, which is this process's.
     directory: CString,
     parent: Pid,
     is_foreground: bool,
@@ -98,7 +98,7 @@ fn show_own_processes() {
 
 /// The supervisor: ends as the init does.
 fn supervise(init: Pid) -> ! {
-    // Those of the terminal and of this process are for the program.
+    // Signals of the terminal and of this process are for the program.
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2] {
         // SAFETY: to ignore a signal installs no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };

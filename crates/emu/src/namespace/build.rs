@@ -20,7 +20,7 @@ use crate::tun;
 
 /// The user namespace of a new network namespace.
 pub(super) enum User<'a> {
-    /// That of this process, which is privileged.
+    /// This process's user namespace, in which it is privileged.
     Present,
     /// A new one, with these maps.
     New {
@@ -224,8 +224,8 @@ fn make_namespaces() -> Result<(), Failed> {
     Ok(())
 }
 
-/// Mounts a `/sys` of the new network namespace, as `ip netns exec` does: that of the host would show the host's devices to programs,
-/// and let them change these. Where the system allows no such mount, `/sys` is empty.
+/// Mounts a `/sys` of the new network namespace, as `ip netns exec` does: the host's would show the host's
+/// devices to programs, and let them change these. Where the system allows no such mount, `/sys` is empty.
 fn show_own_devices() -> Result<(), Errno> {
     const PLACE: &CStr = c"/sys";
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;

@@ -9,7 +9,7 @@ use nix::libc;
 
 /// The most descriptors in one message.
 pub(super) const MOST: usize = 6;
-/// Bytes of the message beside them.
+/// Bytes of the message that carries them.
 pub(super) const BYTES: usize = 12;
 
 /// Room for the descriptors, aligned as the kernel's headers are.

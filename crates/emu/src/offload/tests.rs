@@ -57,7 +57,7 @@ fn split_all(bytes: &[u8], offload: Offload) -> Vec<BoxedPacket> {
     packets
 }
 
-/// `true` if the transport's checksum is that of the packet.
+/// `true` if the transport's checksum matches the packet.
 fn is_sound(packet: &[u8]) -> bool {
     let layout = Layout::of(packet).expect("a plain packet");
     let mut copy = packet.to_vec();

@@ -24,7 +24,7 @@ use crate::{Event, Link, Scenario};
 /// One direction of a link, resolved.
 #[derive(Clone, Debug)]
 pub struct LinkPlan {
-    /// Its name; that of the second direction of a pair ends in `:reverse`.
+    /// Its name; in the second direction of a pair, the name ends in `:reverse`.
     pub name: String,
     /// The position of its first node.
     pub from: usize,

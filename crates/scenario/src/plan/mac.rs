@@ -65,7 +65,7 @@ pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
     checked(key, config)
 }
 
-/// The MAC of a station, given that of its medium.
+/// The MAC of a station, given its medium's.
 pub(super) fn own_mac(key: &str, keys: &Station, common: MacConfig) -> Result<MacConfig, ScenarioError> {
     let supported = common.phy.supported;
     let rate = keys.rate.map(|rate| phy_rate(&format!("{key}.rate"), rate.0, supported)).transpose()?;

@@ -72,7 +72,7 @@ fn capacity(link: &LinkPlan) -> Option<DataRate> {
     (is_drop_tail && *limit != QueueLimit::Unlimited && link.controller.is_none()).then_some(*rate)
 }
 
-/// The rate that a flow offers, if it has one whatever the network does.
+/// The rate that a flow offers, if the rate does not depend on the network.
 fn bits_per_second<P>(flow: &FlowPlan<P>) -> f64 {
     match flow.traffic {
         TrafficPlan::Cbr { interval, .. } | TrafficPlan::Poisson { interval } => {

@@ -10,7 +10,7 @@ use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::wifi::{MacRules, Standard, Wifi};
 
-/// The MACs of a medium: that of its stations, and those of stations that differ.
+/// The MACs of a medium: its stations' common one, and one for each station that differs.
 pub(super) struct Macs {
     pub(super) common: MacConfig,
     /// By station.
@@ -88,7 +88,7 @@ pub(super) fn macs(scenario: &Scenario, key: &str, wifi: &Wifi) -> Result<Macs, 
     let mut own = Vec::new();
     for (number, (_, node)) in members.iter().enumerate() {
         let Some(standard) = node.standard.filter(|&standard| standard != wifi.standard) else { continue };
-        // The highest rate of the station, if that of the medium is above.
+        // The highest rate of the station, if the medium's is above.
         let keys = Wifi { standard, rate: None, group_rate: None, control_rate: None, ..wifi.clone() };
         let mut config = mac(key, &keys)?;
         let is_known = |rate: &Rate| config.phy.supported.contains(*rate);

@@ -276,7 +276,7 @@ fn band(wifi: &Wifi) -> Band {
     wifi.band.unwrap_or_default()
 }
 
-/// The mode of data frames: by default that of a router and a phone of today.
+/// The mode of data frames: by default, the mode of a router and a phone of today.
 fn mode(key: &str, wifi: &Wifi, format: Format) -> Result<Mode, ScenarioError> {
     let is_low = band(wifi) == Band::Ghz2_4;
     if is_low && format == Format::Vht {

@@ -32,7 +32,7 @@ impl<'a> Reach<'a> {
     /// distances, it cannot.
     ///
     /// # Errors
-    /// If there is no path whatever the distances.
+    /// If there is no path at any distances.
     pub(super) fn path(
         &self,
         key: &str,

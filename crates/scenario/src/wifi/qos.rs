@@ -43,7 +43,7 @@ pub struct Edca {
     pub voice: Option<Category>,
 }
 
-/// Parameters of an access category. By default those of Linux and, at access points, of hostapd.
+/// Parameters of an access category. The defaults are Linux's and, at access points, hostapd's.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Category {

@@ -16,7 +16,7 @@ use crate::quantity::parse_seconds;
 const SHOWN: usize = 12;
 /// Bytes of packets that may be in the network.
 const MEMORY: usize = 256 << 20;
-/// Bytes of a packet in the network beside its own.
+/// Bytes of a packet in the network in addition to its own.
 const OVERHEAD: usize = 256;
 
 /// The settings of an emulation.

@@ -19,10 +19,10 @@ const ITEM: &str = "emulation";
 /// The columns of the flows that the report shows.
 const METRICS: [&str; 2] = ["goodput_bps", "delay_mean_s"];
 
-/// An emulation, beside its tables.
+/// An emulation without its tables.
 #[derive(Debug)]
 pub(super) struct Stored<'a> {
-    /// The name of the folder: that of the scenario's file.
+    /// The name of the folder, which is the name of the scenario's file.
     pub(super) group: &'a str,
     /// The title of the scenario.
     pub(super) title: &'a str,
@@ -30,13 +30,13 @@ pub(super) struct Stored<'a> {
     pub(super) seed: u64,
     /// The changes to the scenario, `key=value` each.
     pub(super) changes: &'a [String],
-    /// The command's summary, which is stored beside the tables.
+    /// The command's summary, which is stored with the tables.
     pub(super) summary: Value,
 }
 
 impl Stored<'_> {
-    /// Writes `DIRECTORY/GROUP/records/emulation-SEED.record`, and adds it to the plan beside it. Emulations of the same scenario
-    /// and changes with other seeds are its repetitions; another scenario's replace it.
+    /// Writes `DIRECTORY/GROUP/records/emulation-SEED.record`, and adds it to the plan next to it. Emulations
+    /// of the same scenario and changes with other seeds are its repetitions; another scenario's replace it.
     ///
     /// # Errors
     /// The operating system's error.
@@ -54,7 +54,7 @@ impl Stored<'_> {
         replace(&path, &serde_json::to_vec_pretty(&plan)?).with_context(writing)
     }
 
-    /// The plan with this run, and with those of an earlier one that it repeats.
+    /// The plan with this run, and with the runs of an earlier plan that it repeats.
     fn plan(&self, flows: Vec<String>, key: String, earlier: Option<Plan>) -> Plan {
         let settings: BTreeMap<String, String> = self
             .changes

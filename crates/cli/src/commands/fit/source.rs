@@ -28,7 +28,7 @@ pub(super) struct Source {
 impl Source {
     /// Reads a capture, a run's table of packets, or a text of zeros and ones.
     ///
-    /// A directory is that of a run's tables, whose packets are read.
+    /// A directory holds the tables of a run, whose packets are read.
     pub(super) fn read(path: &Path, port: Option<u16>, flow: Option<&str>) -> anyhow::Result<Self> {
         if path.is_dir() || path.extension().is_some_and(|extension| extension == "csv") {
             let file = if path.is_dir() { path.join("packets.csv") } else { path.to_owned() };

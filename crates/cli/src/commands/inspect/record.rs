@@ -1,7 +1,7 @@
 //! Records of runs and emulations: `whimbrel inspect FILE.record`.
 //!
-//! The format is that of `python/whimbrel/_simulate/record_format.py`: a zip file with a description of the tables and their columns one after the
-//! other.
+//! The format is defined in `python/whimbrel/_simulate/record_format.py`: a zip file with a description of
+//! the tables and their columns one after the other.
 
 use std::fmt::Write as _;
 use std::fs::File;

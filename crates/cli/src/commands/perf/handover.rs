@@ -82,8 +82,8 @@ pub(crate) struct HandoverArgs {
     /// rate, such as 50%, or a rate, such as 500k (CCIDs 3 and 4).
     #[arg(long, value_name = "LIMIT", value_parser = parse_restore_limit, conflicts_with_all = ["udp", "tcp"])]
     restore_at_most: Option<RestoreLimit>,
-    /// Handling of round-trip time, packet size and losses of the old path after a change of address: keep them,
-    /// reset them, or restore those of an earlier time on the new path [default: keep]
+    /// Handling of round-trip time, packet size and losses of the old path after a change of address: keep
+    /// them, reset them, or restore earlier ones on the new path [default: keep]
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["udp", "tcp"])]
     on_move: Option<OnMove>,
 }

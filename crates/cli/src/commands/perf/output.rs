@@ -39,7 +39,7 @@ enum StreamLine<'a> {
     Start { version: &'static str, server: SocketAddr, local: Option<SocketAddr>, plan: &'a Plan },
     /// The figures of an interval.
     Interval(&'a Row),
-    /// The test is over: all that `--json` prints, without the intervals.
+    /// The test has ended: all that `--json` prints, without the intervals.
     End(Record<'a>),
 }
 
@@ -359,7 +359,7 @@ fn ready(
     }
 }
 
-/// A test is over: the server's summary.
+/// Prints the server's summary of a test that has ended.
 fn summary(served: &Served<'_>, json: bool) -> Result<(), PrintError> {
     let Served { peer, plan, received, sent, vanished } = *served;
     if json {

@@ -52,7 +52,7 @@ impl Page {
         let [sent, received] =
             [(figures.sent_bytes, old.sent_bytes), (figures.received_bytes, old.received_bytes)]
                 .map(|(now, before)| since(now, before) * 8.0 / length);
-        // Those that others have overtaken are not missing any more once they come.
+        // Overtaken probes are no longer missing once they arrive.
         let lost = since(figures.missing, old.missing);
         let seconds =
             |time: Option<whimbrel_units::Duration>| time.map(whimbrel_units::Duration::as_secs_f64);

@@ -67,7 +67,7 @@ impl Drop for CaptureFile {
     }
 }
 
-/// `true` if `name` is that of the direction or of its link.
+/// `true` if `name` names the direction or its link.
 fn matches(direction: &str, name: &str) -> bool {
     direction == name || direction.strip_suffix(":reverse") == Some(name)
 }

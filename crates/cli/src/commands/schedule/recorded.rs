@@ -32,7 +32,7 @@ fn flows<R: Read>(args: &ScheduleArgs, mut reader: CaptureReader<R>) -> anyhow::
     }
     let mut by_flow: BTreeMap<Flow, Vec<(Instant, u32)>> = BTreeMap::new();
     for stream in found.streams {
-        // Datagrams between the same ports are one flow, whatever they are.
+        // Datagrams between the same ports are one flow, regardless of their contents.
         let data = stream.packets.iter().filter(|packet| packet.bytes > 0 && !packet.is_repeated);
         by_flow.entry(stream.flow).or_default().extend(data.map(|packet| (packet.at, packet.bytes)));
     }
