@@ -1,4 +1,5 @@
-//! Saturated stations of 802.11ax with full aggregates, beside Bianchi's model and a Monte Carlo of the rule of EDCA.
+//! Compares saturated stations of 802.11ax with full aggregates with Bianchi's model and a Monte Carlo of the
+//! rule of EDCA.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::Phy;

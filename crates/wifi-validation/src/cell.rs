@@ -1,6 +1,6 @@
 //! A small event loop: stations on a medium with fixed links and saturated senders.
 //!
-//! It serves validation and benchmarks of [`Dcf`] and [`Medium`] without a network simulator.
+//! For validation and benchmarks of [`Dcf`] and [`Medium`] without a network simulator.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::StationIndex;

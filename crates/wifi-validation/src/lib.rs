@@ -1,4 +1,5 @@
-//! The machines of 802.11 beside theory, published figures and ns-2. A development crate: only tests use it.
+//! Compares the machines of 802.11 with theory, published figures and ns-2. A development crate: only tests
+//! use it.
 //!
 //! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the
 //! slotted Monte Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a

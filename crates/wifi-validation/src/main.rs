@@ -1,4 +1,5 @@
-//! The computed part of the validation page: tables of the machines' figures beside those of theory, as Markdown.
+//! The computed part of the validation page: tables that compare the machines' figures with theory, as
+//! Markdown.
 //!
 //! `cargo run --release -p whimbrel-wifi-validation [-- --quick]` prints the tables and fails if a bound is
 //! exceeded. With `--quick` the saturation tables have a few of their rows, or none, and the other tables all.

@@ -9,7 +9,7 @@ use whimbrel_wifi::propagation::SPEED_OF_LIGHT;
 use crate::cell::Cell;
 use whimbrel_wifi::StationIndex;
 
-/// The recorded figures; the script that produced them stands beside them.
+/// The recorded figures; the script that produced them is in the same directory.
 const RECORDED: &str = include_str!("../tests/data/ns2-saturation.csv");
 
 /// A row of the recorded figures, and the same run of the machines.
@@ -38,7 +38,8 @@ impl Row {
         (self.measured[0] + self.measured[1]) / (self.recorded[0] + self.recorded[1]) - 1.0
     }
 
-    /// Bound of the deviation, that of runs of this length: 0.5 % in a cell, 2 % with hidden senders, where bursts are long.
+    /// Bound of the deviation for runs of this length: 0.5 % in a cell, 2 % with hidden senders, where bursts
+    /// are long.
     pub fn bound(&self) -> f64 {
         if self.layout == "hidden" { 0.02 } else { 0.005 }
     }

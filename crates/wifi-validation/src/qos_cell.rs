@@ -1,6 +1,7 @@
 //! A small event loop: stations with quality of service, and others, in one cell without propagation delay.
 //!
-//! It serves the validation of [`Edca`] beside theory, as [`Cell`](crate::cell::Cell) serves that of [`Dcf`].
+//! For the validation of [`Edca`] against theory, as [`Cell`](crate::cell::Cell) is for the validation of
+//! [`Dcf`].
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::aggregation::{AggregateLimits, Packet};

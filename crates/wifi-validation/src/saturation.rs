@@ -44,7 +44,8 @@ impl Drawn {
     }
 }
 
-/// Compares all cases, on two threads. The seed of a case is its number, whichever others are run.
+/// Compares all cases, on two threads. The seed of a case is its number, so that it does not depend on the
+/// other cases that are run.
 fn compare(quick: bool) -> Vec<(Case, Comparison)> {
     let cases: Vec<(u64, Case)> =
         (0..).zip(Case::all(&STATIONS)).filter(|(_, case)| !quick || is_quick(case)).collect();

@@ -39,7 +39,7 @@ impl Comparison {
 
 const MBIT: &str = "throughput, Mbit/s";
 
-/// Links of equal power: each station reaches those of its list.
+/// Links of equal power: each station reaches the stations of its list.
 fn links(reached: &[&[u32]]) -> Vec<Vec<Link>> {
     let link =
         |&station: &u32| Link { station: StationIndex(station), delay: 0, power: 1e-9, is_corrupted: false };
@@ -219,9 +219,10 @@ pub fn exposed() -> Vec<Comparison> {
     found
 }
 
-/// EIFS as a cause of unfairness: the pairs of [`exposed`], but the second sender is so far from the first pair that it
-/// notices its frames and acknowledgements and cannot decode them, while the first sender decodes those of the second
-/// pair. After each exchange of the first pair the second sender waits for EIFS, 314 us or 15.7 slots more than DIFS.
+/// EIFS as a cause of unfairness: the pairs of [`exposed`], but the second sender is so far from the first
+/// pair that it notices its frames and acknowledgements and cannot decode them, while the first sender
+/// decodes the second pair's. After each exchange of the first pair the second sender waits for EIFS, 314 us
+/// or 15.7 slots more than DIFS.
 pub fn extended_space() -> Vec<Comparison> {
     let config = dsss(Rate::Hr11, BASIC);
     let link = |station, power, is_corrupted| Link { station, delay: 0, power, is_corrupted };
@@ -249,8 +250,8 @@ pub fn extended_space() -> Vec<Comparison> {
         .into()
 }
 
-/// Capture: senders near the receiver, whose frames are received in spite of those of far senders. The rates are compared
-/// with the slotted Monte Carlo, and their ratio with Bianchi's chain of two classes.
+/// Capture: senders near the receiver, whose frames are received in spite of far senders' frames. The rates
+/// are compared with the slotted Monte Carlo, and their ratio with Bianchi's chain of two classes.
 pub fn capture() -> Vec<Comparison> {
     let mut found = Vec::new();
     for (near, far) in [(1, 1), (1, 4), (5, 5)] {

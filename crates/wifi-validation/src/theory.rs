@@ -6,7 +6,7 @@
 //! - [`monte_carlo`]: the slotted rule itself, drawn.
 //! - [`SingleSender`]: the maximum throughput of one sender.
 //! - [`SharingPair`], [`HiddenPair`], [`NearFar`]: exposed and hidden senders, capture.
-//! - [`kolmogorov`]: comparison of a sample with a distribution, such as those of random waypoint.
+//! - [`kolmogorov`]: comparison of a sample with a distribution, for example of random waypoint.
 
 mod chain;
 mod distribution;

@@ -15,7 +15,7 @@ pub struct MonteCarlo {
     pub cw_max: u16,
     /// Attempts per payload; `None` for no limit.
     pub retry_limit: Option<u16>,
-    /// Those of the stations whose frames survive collisions with the frames of the others (capture), but not with each
+    /// Stations whose frames survive collisions with the frames of the others (capture), but not with each
     /// other's.
     pub near: usize,
 }
@@ -27,7 +27,7 @@ pub struct MonteCarloResult {
     pub idle_slots: u64,
     /// Successful exchanges.
     pub successes: u64,
-    /// Those of near stations.
+    /// Successful exchanges of near stations.
     pub near_successes: u64,
     /// Collisions of two or more stations.
     pub collisions: u64,

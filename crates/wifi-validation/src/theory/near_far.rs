@@ -1,4 +1,4 @@
-//! Senders near the receiver, whose frames survive collisions with those of far senders.
+//! Senders near the receiver, whose frames survive collisions with far senders' frames.
 
 use super::BackoffChain;
 use super::chain::fixed_point;
@@ -18,7 +18,7 @@ pub struct NearFar {
 }
 
 impl NearFar {
-    /// Ratio of the successes of one near sender to those of one far sender.
+    /// Ratio of the successes of one near sender to the successes of one far sender.
     pub fn unfairness(&self) -> f64 {
         let silent = |tau: f64, senders: u32| libm::pow(1.0 - tau, f64::from(senders));
         let near = if self.near > 0 { self.chain.solve(self.near) } else { return 1.0 };

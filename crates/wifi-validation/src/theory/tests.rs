@@ -80,8 +80,8 @@ fn the_refined_model_has_the_exact_throughputs_of_all_rates() {
     assert_eq!(count, 120);
 }
 
-/// The table was computed by another program from 3.2 million busy periods a row; the differences that remain are
-/// those of the drawn numbers.
+/// The table was computed by another program from 3.2 million busy periods a row; the differences that remain
+/// are due to the drawn numbers.
 #[test]
 fn the_monte_carlo_has_the_throughputs_and_collision_probabilities_of_the_table() {
     let mut count = 0;
