@@ -1,4 +1,4 @@
-//! Cost of the code per datagram of 1,200 bytes, beside a copy of the bytes (the limit of the memory).
+//! Cost of the code per datagram of 1,200 bytes, compared with a copy of the bytes (the limit of the memory).
 //!
 //! Run with `cargo bench -p whimbrel-repair`.
 

@@ -1,4 +1,5 @@
-//! Runs sender and receiver over every channel of the table of bounds, and prints what they reach beside the bound.
+//! Runs sender and receiver over every channel of the table of bounds, and prints what they reach next to the
+//! bound.
 //!
 //! Usage: `cargo run --release -p whimbrel-repair --example bounds [-- FRAMES [TEXT]]`: frames per row (100,000), and a text that the
 //! rows contain.

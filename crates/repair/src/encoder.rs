@@ -131,8 +131,8 @@ impl Encoder {
         self.symbols.get(index).map(Vec::as_slice)
     }
 
-    /// Adds an ADU: to the kept symbols, of which the oldest are dropped where the window is full, and to the open repair symbols.
-    /// Returns the identifier of its first symbol, that of the source packet.
+    /// Adds an ADU: to the kept symbols, of which the oldest are dropped where the window is full, and to the
+    /// open repair symbols. Returns the identifier of its first symbol, which is the source packet's.
     ///
     /// # Errors
     /// If the ADU is too long.

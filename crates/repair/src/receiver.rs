@@ -1,4 +1,4 @@
-//! The receiving end: datagrams in, those of the application out, reports back.
+//! The receiving end: takes datagrams, delivers the application's, and returns reports.
 //!
 //! Datagrams are delivered in order, each at most once: at a constant latency after the sender's time stamps ([`Playout`]), or as early as
 //! the order allows and no later than that. What is not known when the next known datagram is due is given up.

@@ -73,10 +73,10 @@ const HOLD_UNIT: u64 = 64_000;
 /// The role of a frame for others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Role {
-    /// It refers to frames before it, and frames after it refer to it.
+    /// The frame refers to frames before it, and frames after it refer to it.
     #[default]
     Inner,
-    /// It begins a group: it refers to no other (a key frame).
+    /// The frame begins a group: it refers to no other (a key frame).
     Start,
     /// No other frame refers to it.
     Disposable,
@@ -99,7 +99,8 @@ pub struct AduHeader {
     pub role: Role,
     /// Parity follows this datagram.
     pub has_parity: bool,
-    /// It was held at the sender after its capture, so that its time until its arrival is not that of the path.
+    /// The datagram was held at the sender after its capture, so that its time until its arrival includes
+    /// more than the path.
     pub has_waited: bool,
 }
 
@@ -192,7 +193,7 @@ pub enum Datagram<'a> {
     Repair {
         /// The answer in which it is sent; parity belongs to none.
         answer: Option<Answer>,
-        /// It is the last parity of a frame.
+        /// The packet is the last parity of a frame.
         ends_parity: bool,
         /// Its window.
         id: RepairId,

@@ -52,7 +52,7 @@ pub struct Estimator {
     /// The packets of this block: a bit for each, set if lost.
     block: u64,
     filled: u32,
-    /// Log likelihood of what was seen with the model, less that of independent losses.
+    /// Log likelihood of what was seen under the model, minus the log likelihood under independent losses.
     gain: f64,
     /// Mean loss of recent packets, and packets since the estimation began.
     recent: f64,

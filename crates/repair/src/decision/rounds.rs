@@ -17,7 +17,7 @@ pub struct Plan {
     pub overhead: f64,
     /// Packets of the frame.
     pub packets: usize,
-    /// Packets of the first transmission: those of the frame and parity.
+    /// Packets of the first transmission: the frame's and parity.
     pub first: usize,
     /// `[rounds left, this one included, minus one][packets missing]`: packets to send.
     answers: Vec<Vec<usize>>,

@@ -130,8 +130,8 @@ fn identifiers_wrap_and_a_great_gap_begins_anew() {
     assert_eq!(decoder.wanted().count(), 63);
 }
 
-/// The probability that n repair symbols solve for n lost symbols is that of a random matrix over GF(256) without zeros in it,
-/// and with one more symbol it is 255 times closer to one.
+/// The probability that n repair symbols solve for n lost symbols is the same as for a random matrix over
+/// GF(256) without zeros in it, and with one more symbol it is 255 times closer to one.
 #[test]
 fn the_probability_of_success_is_that_of_random_matrices() {
     let config = CodeConfig { symbol_size: 4, window: 16, ..CodeConfig::new(24) };
@@ -204,7 +204,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever arrives in whatever order, each symbol that is known is the one that was sent, and all that are determined are known.
+    /// For any arrivals in any order, each symbol that is known is the one that was sent, and all that are
+    /// determined are known.
     #[test]
     fn what_is_known_was_sent(steps in steps(), first: u32, gf2: bool, threshold in 4..16_u8) {
         let code = if gf2 { Code::Gf2 } else { Code::Gf256 };

@@ -53,7 +53,7 @@ fn the_oldest_symbols_are_dropped() {
 }
 
 proptest! {
-    /// A window that is combined on demand is the one that was open, whatever was dropped in between.
+    /// A window that is combined on demand equals the one that was open, regardless of drops in between.
     #[test]
     fn open_and_combined_symbols_are_equal(
         adus in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 1..20),

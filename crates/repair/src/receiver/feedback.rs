@@ -473,7 +473,7 @@ impl Feedback {
         if self.asking.len() < before {
             self.say_again(now, COPIES);
         }
-        // Those that were noticed later have their own time.
+        // Losses noticed later have their own time.
         self.now_due = self.asking.iter().map(|asking| asking.at).min();
     }
 }

@@ -70,7 +70,7 @@ fn what_is_missing_when_the_next_is_due_is_given_up() {
     assert_eq!(delivered(&mut receiver, at(60)), [0, 1, 2, 3]);
     assert!(delivered(&mut receiver, at(119)).is_empty());
     assert_eq!(delivered(&mut receiver, at(121)), [5, 6, 7, 8]);
-    // It arrives after all, and again.
+    // The missing packet arrives after all, and again.
     receiver.handle_packet(at(130), &packets[4].1).unwrap();
     assert!(delivered(&mut receiver, at(200)).is_empty());
     assert_eq!((receiver.counts().lost, receiver.counts().late), (1, 1));
@@ -154,7 +154,8 @@ fn what_was_overtaken_by_as_much_before_is_not_asked_for() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
     receiver.set_round_trip(Duration::from_millis(30));
     let packets = packets(4);
-    // The first of frames 1 to 3 is overtaken, by 24, 10 and 20 ms; that of frame 1 by those of frame 2 as well.
+    // The first packets of frames 1 to 3 are overtaken, by 24, 10 and 20 ms; frame 1's also by the packets of
+    // frame 2.
     let overtaken = [(3, 44), (6, 50), (9, 80)];
     let mut asked = [false; 3];
     for now in 0..=100 {

@@ -91,7 +91,7 @@ impl Mark {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// It is longer than [`SenderConfig::most_payload`].
+    /// The datagram is longer than [`SenderConfig::most_payload`].
     TooLong {
         /// Its bytes.
         bytes: usize,

@@ -26,7 +26,7 @@ pub(super) struct Packet {
 struct Again {
     at: Instant,
     answer: u8,
-    /// It waits for the granted rate.
+    /// The repetition waits for the granted rate.
     is_queued: bool,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Flight {
 
 /// Time for which the arrival of other packets is awaited before one counts as lost, besides the jitter.
 const TOLERANCE: Duration = Duration::from_micros(500);
-/// The longest time for which packets are remembered, whatever round-trip times a peer makes up.
+/// The longest time for which packets are remembered, even if a peer makes up longer round-trip times.
 const MEMORY: Duration = Duration::from_secs(10);
 /// From the end of a frame until the receiver notices a loss at its end.
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
@@ -417,7 +417,7 @@ impl Flight {
     fn must_have_arrived(&self, sent: Instant) -> bool {
         self.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
     }
-    /// It awaits no repeat: one may be on its way.
+    /// The receiver does not wait for repeats: one may be on its way.
     fn repeat_must_have_arrived(&self, sent: Instant) -> bool {
         self.repeat_horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
     }

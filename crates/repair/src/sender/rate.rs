@@ -64,7 +64,7 @@ impl Grant {
     }
 }
 
-/// The time between packets while others wait, whatever limits the rate.
+/// The time between packets while others wait, independent of what limits the rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     /// When the last packet left, if others waited behind it.

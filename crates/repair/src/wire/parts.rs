@@ -39,7 +39,7 @@ pub const fn columns(symbol_size: usize) -> usize {
 /// Bytes by which a datagram in parts is longer than the same as a whole: of at most that many bytes.
 #[must_use]
 pub const fn overhead(size: usize) -> usize {
-    // Kind, number of parts, checksum of the head, and those of the parts.
+    // Kind, number of parts, checksum of the head, and checksums of the parts.
     1 + 1 + 2 + 2 * columns(size)
 }
 
@@ -55,7 +55,7 @@ pub enum Head {
     },
     /// A repair packet.
     Repair {
-        /// It is the last parity of a frame.
+        /// The packet is the last parity of a frame.
         ends_parity: bool,
         /// Its window.
         id: RepairId,

@@ -79,7 +79,7 @@ impl Lossy {
                 self.slot = slot;
                 channel
             }
-            // The phase of the fades moves against that of the frames.
+            // The phase of the fades moves relative to the frames.
             Loss::Fade(length) => return now.as_nanos() % 5_003_000_000 < length.as_nanos(),
             Loss::HeldStart(_) => return false,
             Loss::DeadStart(length) if now < START + length => return true,
