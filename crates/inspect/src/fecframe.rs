@@ -22,7 +22,7 @@ pub mod sdp;
 const WINDOW: u32 = MAX_WINDOW as u32;
 /// Equations that the decoder keeps.
 const ROWS: usize = 256;
-/// Numbers that are further ahead are those of another stream.
+/// Numbers that are further ahead belong to another stream.
 const MOST_AHEAD: u32 = 1 << 14;
 /// Repair symbols of a packet that are tried: each costs an operation per equation, and needs no byte of the capture.
 const MOST_TRIED: u32 = 16;
@@ -78,15 +78,15 @@ pub struct FecReport {
     pub repair_symbols: u64,
     /// See `repair_packets`.
     pub repair_bytes: u64,
-    /// Bytes of repair packets over those of source packets; null without any.
+    /// Bytes of repair packets divided by the bytes of source packets; null without any.
     pub overhead: Option<f64>,
     /// Source symbols that exist by the numbers.
     pub symbols: u64,
-    /// Those that did not arrive, or only after they could be restored.
+    /// Source symbols that did not arrive, or only after they could be restored.
     pub lost: u64,
-    /// Those of them that the repair packets restore.
+    /// Lost symbols that the repair packets restore.
     pub restored: u64,
-    /// Those of the restored that arrived later nevertheless.
+    /// Restored symbols that arrived later nevertheless.
     pub overtaken: u64,
     /// Repair symbols that nothing was missing for, or that follow from others.
     pub redundant: u64,
@@ -94,7 +94,7 @@ pub struct FecReport {
     pub stale: u64,
     /// Packets of the wrong size, without a window, or with numbers far from the others.
     pub invalid: u64,
-    /// Packets that were not captured to their numbers, and those of further senders.
+    /// Packets that were captured too short to read their numbers, and packets of further senders.
     pub unread: u64,
     /// The first runs of lost symbols.
     pub runs: Vec<LostRun>,
@@ -107,7 +107,7 @@ pub struct LostRun {
     pub first: u32,
     /// How many.
     pub symbols: u64,
-    /// Those of them that the repair packets restore.
+    /// Lost symbols that the repair packets restore.
     pub restored: u64,
 }
 

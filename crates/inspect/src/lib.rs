@@ -3,12 +3,10 @@
 //! [`capture`] reads pcap and pcapng files frame by frame, [`dissect`] finds packets in the frames: DCCP
 //! (over IP, or inside UDP), UDP and TCP. Each becomes a [`segment`], which knows what of it was captured;
 //! packets that were captured more than once count [once](Viewpoint). [`follow`] tracks DCCP connections,
-//! [`flows`] the RTP streams and whatever else there is,
-//! [`report`] contains the results, [`explain`] the rules of its sentences. [`inspect()`] combines these;
-//! [`streams`] lists the packets of each stream, and
-//! [`losses`] the times at which one lost packets. Nothing here opens a file, prints or reads a clock; no
-//! input causes a panic, and memory is bounded by the number of tracked connections (for lists of packets, by
-//! their number).
+//! [`flows`] the RTP streams and all other flows, [`report`] contains the results, [`explain`] the rules of
+//! its sentences. [`inspect()`] combines these; [`streams`] lists the packets of each stream, and [`losses`]
+//! the times at which one lost packets. Nothing here opens a file, prints or reads a clock; no input causes a
+//! panic, and memory is bounded by the number of tracked connections (for lists of packets, by their number).
 //!
 //! ```
 //! use whimbrel_inspect::{FollowConfig, inspect};

@@ -16,8 +16,8 @@ mod tests;
 /// Maximum number of datagrams that wait for fragments, and of their bytes.
 const MAX_DATAGRAMS: usize = 256;
 const MAX_BYTES: usize = 1 << 22;
-/// Maximum number of fragments of a datagram: those of the greatest in the least that IPv4 allows to be
-/// useful.
+/// Maximum number of fragments of a datagram: enough for the largest datagram in the smallest fragments that
+/// IPv4 allows to be useful.
 const MAX_FRAGMENTS: usize = 512;
 /// Time after the first fragment at which a datagram is given up (RFC 8200, Section 4.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
