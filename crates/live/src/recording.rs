@@ -56,7 +56,7 @@ pub struct Track {
     pub kind: &'static str,
     /// Its name.
     pub name: String,
-    /// It has ended.
+    /// The track has ended.
     pub is_over: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP server: the page, its events, and whatever else a program serves.
+//! The HTTP server: the page, its events, and what else a program serves.
 //!
 //! At an address that other hosts can reach, a request has to show a token. A page of a web site must not read the state through a browser
 //! of this host or its network: a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
@@ -38,8 +38,8 @@ use crate::feed::Feed;
 use crate::token::Token;
 use body::Content;
 
-/// Clients at a time, the time for the head of a request, the time that each client has for all of its requests, and that of one that
-/// takes events, which then connects again.
+/// Clients at a time, the time for the head of a request, the time that each client has for all of its
+/// requests, and the time of a client that takes events, which then connects again.
 const MAX_CLIENTS: usize = 16;
 const HEAD_TIME: Duration = Duration::from_secs(5);
 const CLIENT_TIME: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const EVENTS: &str = "text/event-stream";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What a program serves beside the page.
+/// What a program serves in addition to the page.
 pub trait Pages: Send + Sync + 'static {
     /// The state as JSON: `/`, for clients that do not ask for HTML.
     fn state(&self) -> serde_json::Value;
@@ -323,7 +323,8 @@ fn asks_for_html(headers: &HeaderMap) -> bool {
 /// The reason for refusing a request by the names in it, if any.
 fn objection(uri: &Uri, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
     let host = headers.get(HOST).map(|host| host.to_str().ok()?.parse::<Authority>().ok());
-    // A request line may have an authority, which goes before that of the header (RFC 9112, Section 3.2.2).
+    // A request line may have an authority, which takes precedence over the header's (RFC 9112, Section
+    // 3.2.2).
     let named = uri.authority().cloned().or(host.flatten());
     let Some(named) = named.filter(|named| is_own(named.host())) else {
         return Some((
@@ -337,8 +338,8 @@ fn objection(uri: &Uri, headers: &HeaderMap) -> Option<(StatusCode, &'static str
     (!is_same).then_some((StatusCode::FORBIDDEN, "pages of other origins cannot read the state\n"))
 }
 
-/// `true` if no site of the web has that name in the eyes of a browser: an address, a name without a dot, one of a domain that the public
-/// DNS does not have, or that of this host.
+/// `true` if no site of the web has that name in the eyes of a browser: an address, a name without a dot, one
+/// of a domain that the public DNS does not have, or this host's name.
 fn is_own(name: &str) -> bool {
     let literal = name.trim_start_matches('[').trim_end_matches(']');
     let name = name.trim_end_matches('.').to_ascii_lowercase();
