@@ -24,11 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The handshake is complete. `value` is the CCID of the data that this end sends, `detail` that of the other direction.
+// The handshake is complete. `value` is the CCID of the data that this end sends, `detail` the CCID of the
+// other direction.
 #define WHIMBREL_EVENT_CONNECTED 1
 
-// The queued datagram with the number `value` (whimbrel_send) will not be sent. `detail`: 1 its lifetime was over, 2 the queue was full, 3 the connection has ended, 4 it is
-// too large for the path, 5 the peer's application does not listen, 0 another reason.
+// The queued datagram with the number `value` (whimbrel_send) will not be sent. `detail`: 1 its lifetime has
+// passed, 2 the queue was full, 3 the connection has ended, 4 it is too large for the path, 5 the peer's
+// application does not listen, 0 another reason.
 #define WHIMBREL_EVENT_DROPPED 2
 
 // The data of a packet arrived, and did not reach the peer's application. `value` is the packet's sequence number.
@@ -58,7 +60,7 @@
 // Packets were lost and classified. `value` is their number, `detail` is 1 if they count as congestion.
 #define WHIMBREL_EVENT_LOSS 11
 
-// The connection is over; `text` has the reason. Reading returns it as a code.
+// The connection has ended; `text` has the reason. Reading returns it as a code.
 #define WHIMBREL_EVENT_CLOSED 12
 
 // Another event; `text` describes it.
@@ -356,8 +358,8 @@ void whimbrel_runtime_free(whimbrel_runtime *runtime);
 int whimbrel_runtime_close(whimbrel_runtime *runtime,
                            uint32_t timeout_ms);
 
-// Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or "host:6511". The
-// descriptor is readable when the handshake is over; whimbrel_state returns its result.
+// Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or
+// "host:6511". The descriptor is readable when the handshake has ended; whimbrel_state returns its result.
 whimbrel_socket *whimbrel_connect(const whimbrel_runtime *runtime,
                                   const whimbrel_config *config,
                                   const char *address,
@@ -371,7 +373,8 @@ void whimbrel_free(whimbrel_socket *socket);
 // WHIMBREL_CLOSED.
 int whimbrel_close(const whimbrel_socket *socket);
 
-// Returns the descriptor that is readable while there are datagrams to read, and when the handshake or the connection is over.
+// Returns the descriptor that is readable while there are datagrams to read, and when the handshake or the
+// connection has ended.
 int whimbrel_fd(const whimbrel_socket *socket);
 
 // Returns the descriptor that is readable while there are events to read.

@@ -9,10 +9,12 @@ use crate::failure::WHIMBREL_AGAIN;
 use crate::socket::{borrowed, whimbrel_socket};
 use crate::{failure, pointers};
 
-/// The handshake is complete. `value` is the CCID of the data that this end sends, `detail` that of the other direction.
+/// The handshake is complete. `value` is the CCID of the data that this end sends, `detail` the CCID of the
+/// other direction.
 pub const WHIMBREL_EVENT_CONNECTED: c_int = 1;
-/// The queued datagram with the number `value` (whimbrel_send) will not be sent. `detail`: 1 its lifetime was over, 2 the queue was full, 3 the connection has ended, 4 it is
-/// too large for the path, 5 the peer's application does not listen, 0 another reason.
+/// The queued datagram with the number `value` (whimbrel_send) will not be sent. `detail`: 1 its lifetime has
+/// passed, 2 the queue was full, 3 the connection has ended, 4 it is too large for the path, 5 the peer's
+/// application does not listen, 0 another reason.
 pub const WHIMBREL_EVENT_DROPPED: c_int = 2;
 /// The data of a packet arrived, and did not reach the peer's application. `value` is the packet's sequence number.
 pub const WHIMBREL_EVENT_DATA_DROPPED: c_int = 3;
@@ -32,7 +34,7 @@ pub const WHIMBREL_EVENT_PEER_MOVED: c_int = 9;
 pub const WHIMBREL_EVENT_MOVE_CONFIRMED: c_int = 10;
 /// Packets were lost and classified. `value` is their number, `detail` is 1 if they count as congestion.
 pub const WHIMBREL_EVENT_LOSS: c_int = 11;
-/// The connection is over; `text` has the reason. Reading returns it as a code.
+/// The connection has ended; `text` has the reason. Reading returns it as a code.
 pub const WHIMBREL_EVENT_CLOSED: c_int = 12;
 /// Another event; `text` describes it.
 pub const WHIMBREL_EVENT_OTHER: c_int = 13;

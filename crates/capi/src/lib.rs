@@ -1,7 +1,7 @@
 //! DCCP sockets as a C library: `whimbrel.h`.
 //!
-//! Conversion and checks of pointers, no logic: the sockets are those of [`whimbrel_net::polled`]. No panic crosses the
-//! boundary ([`failure`]), and each pointer is checked for null before it is used ([`pointers`]).
+//! Conversion and checks of pointers, no logic: the sockets come from [`whimbrel_net::polled`]. No panic
+//! crosses the boundary ([`failure`]), and each pointer is checked for null before it is used ([`pointers`]).
 //!
 //! # Design
 //!

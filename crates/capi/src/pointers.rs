@@ -8,7 +8,8 @@ use crate::failure::Failure;
 /// The object behind a pointer.
 ///
 /// # Safety
-/// The pointer is null, or that of an object that lives until the call returns and is not changed meanwhile.
+/// The pointer is null, or points to an object that lives until the call returns and is not changed
+/// meanwhile.
 pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a T, Failure> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
@@ -17,7 +18,8 @@ pub(crate) unsafe fn object<'a, T>(pointer: *const T, name: &str) -> Result<&'a 
 /// The object behind a pointer, to change it.
 ///
 /// # Safety
-/// The pointer is null, or that of an object that lives until the call returns and that nothing else uses meanwhile.
+/// The pointer is null, or points to an object that lives until the call returns and that nothing else uses
+/// meanwhile.
 pub(crate) unsafe fn object_mut<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T, Failure> {
     // SAFETY: the caller's promise.
     unsafe { pointer.as_mut() }.ok_or_else(|| null(name))
@@ -26,7 +28,7 @@ pub(crate) unsafe fn object_mut<'a, T>(pointer: *mut T, name: &str) -> Result<&'
 /// Frees an object that [`crate::failure::object`] has made.
 ///
 /// # Safety
-/// The pointer is null, or that of such an object that nothing uses any more.
+/// The pointer is null, or points to such an object that nothing uses any more.
 pub(crate) unsafe fn free<T>(pointer: *mut T) -> Option<T> {
     // SAFETY: the caller's promise.
     (!pointer.is_null()).then(|| *unsafe { Box::from_raw(pointer) })
@@ -35,7 +37,7 @@ pub(crate) unsafe fn free<T>(pointer: *mut T) -> Option<T> {
 /// A text that ends with a zero.
 ///
 /// # Safety
-/// The pointer is null, or that of such a text, which lives until the call returns.
+/// The pointer is null, or points to such a text, which lives until the call returns.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str, Failure> {
     if pointer.is_null() {
         return Err(null(name));

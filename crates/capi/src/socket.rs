@@ -68,8 +68,8 @@ pub(crate) unsafe fn open(socket: *const whimbrel_socket) -> Result<Arc<whimbrel
     open.ok_or_else(|| Failure::again("the handshake is not complete"))
 }
 
-/// Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or "host:6511". The
-/// descriptor is readable when the handshake is over; whimbrel_state returns its result.
+/// Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or
+/// "host:6511". The descriptor is readable when the handshake has ended; whimbrel_state returns its result.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -116,7 +116,8 @@ pub unsafe extern "C" fn whimbrel_close(socket: *const whimbrel_socket) -> c_int
     failure::number(|| unsafe { borrowed(socket) }.map(|socket| socket.close()).map(|()| 0))
 }
 
-/// Returns the descriptor that is readable while there are datagrams to read, and when the handshake or the connection is over.
+/// Returns the descriptor that is readable while there are datagrams to read, and when the handshake or the
+/// connection has ended.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

@@ -1,4 +1,4 @@
-//! The header that is checked in is that of the sources.
+//! The header that is checked in matches the sources.
 
 use std::path::Path;
 
