@@ -269,7 +269,7 @@ impl Host {
             self.memory.check(self.heap.bytes(), connections, tally);
         }
     }
-    /// The trial is over: checks that the endpoint's heap memory is freed.
+    /// Ends the trial: checks that the endpoint's heap memory is freed.
     pub(crate) fn close(&mut self) {
         let (endpoint, side) = (self.plan.endpoint, self.side);
         self.within(|old| *old = Endpoint::new(endpoint, 0));

@@ -65,7 +65,7 @@ pub(crate) struct Treatment {
     pub(crate) is_corrupt: bool,
     /// The other end may receive a packet that was never sent.
     pub(crate) is_hostile: bool,
-    /// It was too large: the largest size that fits, in bytes.
+    /// The packet was too large: the largest size that fits, in bytes.
     pub(crate) too_large_for: Option<usize>,
 }
 

@@ -47,7 +47,7 @@ fn check_outcome(scenario: &Scenario, outcome: &Outcome) -> bool {
     assert!(outcome.disagreement.is_none(), "{:?}\n{}", outcome.disagreement, context());
     let mut failed = false;
     for (end, errors) in ["client", "server"].into_iter().zip(&outcome.ends) {
-        // A server may have had another connection: that of a copy of the Request that arrived after the end.
+        // A server may have had another connection, from a copy of the Request that arrived after the end.
         assert!(!errors.is_empty(), "the {end}'s connection never ended\n{}", context());
         let is_clean = matches!(errors[0], ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer);
         assert!(is_clean || is_late_request(errors[0]), "the {end}'s: {}\n{}", errors[0], context());

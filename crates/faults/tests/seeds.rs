@@ -1,4 +1,4 @@
-//! Trials that once broke a law, by number, with the reason. Laws that were wrong have tests beside them
+//! Trials that once broke a law, by number, with the reason. Laws that were wrong have tests next to them
 //! (`src/watch`), and so has code that was wrong (`whimbrel-proto`); these check the same in whole trials.
 
 use whimbrel_faults::{Plan, run_multipath_trial, run_plan, run_repair_trial};

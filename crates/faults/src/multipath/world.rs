@@ -23,7 +23,7 @@ use crate::watch::bounds;
 const PORT: u16 = 5_001;
 /// Most of what a connection remembers: addresses, datasets and confirmations.
 const MAX_REMEMBERED: usize = 512;
-/// Subflows that a connection keeps: eight live ones, and four times as many with those that are over.
+/// Subflows that a connection keeps: eight live ones, and four times as many including those that have ended.
 const MAX_SUBFLOWS: usize = 32;
 /// The longest time without a datagram at the receiver of a stream whose first path is clean. Data on a path that fails are lost for
 /// a retransmission timeout, which is a second before the first measurement and doubles with the variation of a bad path.
@@ -43,14 +43,14 @@ struct Host {
     pending: BTreeSet<DatagramId>,
     /// Numbers of the datagrams that have left.
     next: u64,
-    /// Numbers of those of them that left while all paths were clean.
+    /// Numbers of the datagrams that left while all paths were clean.
     left: BTreeSet<u64>,
     /// Numbers of the datagrams that arrived, and the last one and its time.
     arrived: BTreeSet<u64>,
     last: Option<(u64, Instant)>,
     is_established: bool,
     closed: u32,
-    /// The connection is over, and its handle may be another's.
+    /// The connection has ended, and its handle may be another's.
     is_gone: bool,
 }
 

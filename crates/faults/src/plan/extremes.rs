@@ -10,7 +10,7 @@ const TICK: u64 = 4_000;
 /// Timestamps count units of 10 microseconds in 32 bits (RFC 4340, Section 13.1): they wrap after this many
 /// nanoseconds.
 const TIMESTAMPS: u64 = 10_000 << 32;
-/// Half of the numbers, and those of short sequence numbers.
+/// The end and the middle of the number spaces of long and of short sequence numbers.
 const TURNS: [u64; 4] = [1 << 48, 1 << 47, 1 << 24, 1 << 23];
 
 /// Adds some of it to a plan.

@@ -13,7 +13,7 @@ const ACK_VECTORS: usize = 4_096;
 const ADDRESSES: usize = 2;
 /// Events that concern no datagram of either end and may wait.
 const OTHER_EVENTS: usize = 100;
-/// Features 1 to 9 twice, those of two CCIDs, and refusals of unknown ones.
+/// Features 1 to 9 twice, the features of two CCIDs, and refusals of unknown ones.
 pub(super) const FEATURES: usize = 18 + 8 + 64;
 
 /// Checks one connection.
@@ -62,8 +62,8 @@ pub(crate) fn check_connection(
 pub(crate) fn check_endpoint(config: &EndpointConfig, seen: &EndpointSnapshot, tally: &mut Tally) {
     assert!(seen.accepted <= config.max_accepted, "{seen:?} allowed {config:?}");
     assert!(seen.half_open <= config.max_half_open, "{seen:?} allowed {config:?}");
-    // Each connection has one valid deadline. Others may be outdated, or be those of connections
-    // that are over: as many again and 64 are kept before they are removed.
+    // Each connection has one valid deadline. Others may be outdated, or belong to connections that have
+    // ended: as many again and 64 are kept before they are removed.
     assert!(seen.deadlines <= 64 + 2 * seen.connections, "{seen:?}");
     // Bursts of an eighth of a second: of Resets, and of Responses without state, which each client's address has its own of.
     let burst = |rate: u32| 1 + rate as usize / 8;

@@ -142,11 +142,12 @@ impl Ledger {
             Some(_) => Err("a datagram was delivered twice"),
         }
     }
-    /// The trial is over: no datagram may be without an outcome, and no dropped one may have arrived.
+    /// Ends the trial: no datagram may be without an outcome, and no dropped one may have arrived.
     /// `corrupted`: as for [`Ledger::delivered`]; a changed datagram can look like another.
     ///
-    /// `made_again`: client ports for which an old Request made another connection at the server (RFC 4340, Section 8.3).
-    /// That connection reports what it makes of old copies, whose data its predecessor has delivered.
+    /// `made_again`: client ports for which an old Request made another connection at the server (RFC 4340,
+    /// Section 8.3). Such a connection reports what it makes of old copies, whose data its predecessor has
+    /// delivered.
     pub(crate) fn close(&mut self, corrupted: u64, made_again: &BTreeSet<u16>, tally: &mut Tally) {
         for (tag, entry) in self.entries.iter().enumerate() {
             let name = match (entry.state, entry.arrived.is_some()) {

@@ -50,7 +50,8 @@ const LISTENER: usize = size_of::<Config>() + PREFERENCES + 2 * size_of::<u64>()
 const PREFERENCES: usize = 3_072;
 const NODE: usize =
     11 * (size_of::<u16>() + size_of::<Vec<Config>>()) + size_of::<usize>() + 2 * size_of::<u16>();
-/// Bytes of the pair of keys from which those of clients that may move are derived, 32 each, and of two reference counts.
+/// Bytes of the key pair from which the keys of clients that may move are derived, 32 each, and of two
+/// reference counts.
 const SECRET: usize = 64 + 2 * size_of::<usize>();
 /// Bytes of a deadline in the calendar.
 const DEADLINE: usize = 24;
@@ -158,7 +159,7 @@ impl EndpointMemory {
     pub(crate) fn fresh(&self) -> i64 {
         self.fresh
     }
-    /// It may answer statelessly.
+    /// Notes that the endpoint may answer statelessly.
     pub(crate) fn on_stateless(&mut self) {
         self.limits = RESPONSE_LIMITS;
     }
@@ -170,7 +171,8 @@ impl EndpointMemory {
         self.sources = self.sources.max(seen.sources);
         self.time_wait = self.time_wait.max(seen.time_wait);
     }
-    /// Checks that it takes at most the allowed bytes, of which `connections` may be those of its connections.
+    /// Checks that the endpoint takes at most the allowed bytes, of which `connections` may belong to its
+    /// connections.
     pub(crate) fn check(&self, bytes: i64, connections: usize, tally: &mut Tally) {
         let own = LISTENER
             + SECRET

@@ -44,7 +44,7 @@ impl Pace {
             return;
         }
         let cost = match ccid {
-            // The least rate is that of nominal segments, of which small packets are a part.
+            // The least rate counts nominal segments, of which small packets are a part.
             Ccid::TFRC_SP => (least / rate.max(NOMINAL / LONGEST)).max(MIN_INTERVAL),
             // The least rate is one segment, of the average size, in 64 seconds; a packet costs what its own size does.
             _ => least / rate.max(NOMINAL / LONGEST),

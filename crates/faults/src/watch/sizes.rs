@@ -75,7 +75,7 @@ impl Sizes {
     fn has_had_time(&self, now: Instant) -> bool {
         self.open_since.is_some_and(|since| now - since >= SEARCH)
     }
-    /// Checks the size found before the connections close. `mtu` is that of the path.
+    /// Checks the size found before the connections close. `mtu` is the path's MTU.
     pub(crate) fn check(
         &self,
         now: Instant,
