@@ -27,7 +27,7 @@ pub fn check(data: &[u8]) {
     let _ = run(&mut Unstructured::new(data));
 }
 
-/// Addresses that the client can have, and those of an attacker.
+/// Addresses that the client can have, and the addresses of an attacker.
 fn client_at(place: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1 + place % 4], 6_511))
 }

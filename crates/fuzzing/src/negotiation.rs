@@ -81,7 +81,7 @@ impl End {
         let arrival = ReceivedFeatures { packet_type: *packet_type, sequence: *sequence, ack, options };
         let goes_on = self.negotiation.handle_options(arrival, is_understood).is_ok();
         while self.negotiation.poll_event().is_some() {}
-        // Features 1 to 9 at both ends, those of two CCIDs, and refusals.
+        // Features 1 to 9 at both ends, the features of two CCIDs, and refusals.
         assert!(self.negotiation.entries() <= 18 + 8 + 64);
         goes_on
     }

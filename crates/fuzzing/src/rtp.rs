@@ -69,7 +69,7 @@ fn datagram(data: &[u8]) {
             "{content:?}"
         );
     }
-    // As datagrams of one flow: whatever they are, one that is not announced needs six packets for a stream.
+    // As datagrams of one flow: any stream that is not announced takes six packets to be recognized.
     let mut flow = Recognizer::new(false);
     for (n, datagram) in (0..).zip(data.chunks(16)) {
         let kind = flow.classify(Instant::from_millis(10 * n), datagram, None);
