@@ -23,8 +23,8 @@ self_cell!(
     }
 );
 
-/// A simulation that advances in steps. Between them, the rates of flows with the controller `external` are set, and the
-/// receiver's reports on them are read. Arguments are those of `run`.
+/// A simulation that advances in steps. Between them, the rates of flows with the controller `external` are
+/// set, and the receiver's reports on them are read. The arguments are the same as of `run`.
 #[pyclass(unsendable)]
 pub(crate) struct Session {
     run: OwnedRun,

@@ -37,10 +37,11 @@ pub(crate) fn run<'py>(
 
 /// Checks a scenario as far as is possible without running it.
 ///
-/// Returns `flows` and `background`, a word and a flag for each flow, `metrics`, the numeric columns of the table `flows`,
-/// `is_random`, `true` if runs with different seeds may differ, and `fixed_recordings`, the keys of recordings that every run
-/// meets from their beginning. `case` says that the scenario is one combination of its sweep, whose other values are not
-/// checked. Other arguments are those of [`run`].
+/// Returns `flows` and `background`, a word and a flag for each flow, `metrics`, the numeric columns of the
+/// table `flows`, `is_random`, `true` if runs with different seeds may differ, and `fixed_recordings`, the
+/// keys of recordings that every run meets from their beginning. `case` says that the scenario is one
+/// combination of its sweep, whose other values are not checked. The other arguments are the same as of
+/// [`run`].
 #[pyfunction]
 #[pyo3(signature = (scenario, set = Vec::new(), base = String::new(), case = false))]
 pub(crate) fn examine<'py>(
