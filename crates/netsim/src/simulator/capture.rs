@@ -30,9 +30,9 @@ impl<A: Agent> Simulator<A> {
         capture.watch(link, point, &self.network.link_ends[link.index()].name);
     }
 
-    /// Captures the frames that the stations of an 802.11 medium transmit from now on, with radiotap headers, at the times at
-    /// which their transmissions begin. The content of data frames is that of
-    /// [`set_capture_format`](Self::set_capture_format). Other media have no frames.
+    /// Captures the frames that the stations of an 802.11 medium transmit from now on, with radiotap headers,
+    /// at the times at which their transmissions begin. Data frames have the content that
+    /// [`set_capture_format`](Self::set_capture_format) sets. Other media have no frames.
     ///
     /// # Panics
     /// Without [`set_capture_format`](Self::set_capture_format).

@@ -43,8 +43,9 @@ fn monitor(simulator: &mut Simulator<Script>, medium: crate::MediumId) {
     simulator.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.monitor(1_000));
 }
 
-/// Times of the frames without backoff: DIFS of 50 us precedes the request; the target waits DIFS after its end, the first
-/// station DIFS after the acknowledgement of the reply, or the backoff after its broadcast, whichever is later.
+/// Times of the frames without backoff: DIFS of 50 us precedes the request; the target waits DIFS after its
+/// end, the first station DIFS after the acknowledgement of the reply, or the backoff after its broadcast if
+/// that ends later.
 #[test]
 fn the_first_packet_waits_for_a_request_and_a_reply_and_later_ones_do_not() {
     for arp in [ArpConfig::STANDARD, ArpConfig::NS2] {
