@@ -29,7 +29,7 @@ impl Packet {
     ///
     /// # Errors
     ///
-    /// Those of Step 1. The packet must then be dropped without an answer.
+    /// An error of Step 1. The packet must then be dropped without an answer.
     #[inline]
     pub fn decode(bytes: &Bytes) -> Result<Self, DecodeError> {
         decode_with(bytes, |header_len| bytes.slice(header_len..))
