@@ -95,7 +95,7 @@ pub struct DcfCounters {
     pub duplicates: u64,
     /// Accesses to the medium that expected a response: an RTS, or a data frame without RTS.
     pub attempts: u64,
-    /// Those of `attempts` without a response.
+    /// Accesses among `attempts` without a response.
     pub failed_attempts: u64,
     /// Data frames after a CTS without an acknowledgement.
     pub failed_after_cts: u64,

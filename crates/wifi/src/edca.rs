@@ -1,11 +1,12 @@
 //! Enhanced distributed channel access (IEEE Std 802.11-2020, 10.23.2) with aggregation: the MAC of a station of 802.11n, ac or
 //! ax as a machine.
 //!
-//! An [`Edca`] has the shape of a [`Dcf`](crate::Dcf) and shares the medium with such stations. The driver passes what the
-//! station's receiver notices ([`Edca::handle_busy`], [`Edca::handle_idle`], [`Edca::handle_ppdu`], [`Edca::handle_error`]),
-//! packets ([`Edca::enqueue`], as long as [`Edca::has_room`]) and the time ([`Edca::handle_timeout`]). It takes transmissions
-//! ([`Edca::poll_transmit`]), events ([`Edca::poll_event`]) and the next deadline ([`Edca::poll_timeout`]). The contract of the
-//! inputs at one instant is that of [`Dcf`](crate::dcf).
+//! An [`Edca`] has the shape of a [`Dcf`](crate::Dcf) and shares the medium with such stations. The driver
+//! passes what the station's receiver notices ([`Edca::handle_busy`], [`Edca::handle_idle`],
+//! [`Edca::handle_ppdu`], [`Edca::handle_error`]), packets ([`Edca::enqueue`], as long as [`Edca::has_room`])
+//! and the time ([`Edca::handle_timeout`]). It takes transmissions ([`Edca::poll_transmit`]), events
+//! ([`Edca::poll_event`]) and the next deadline ([`Edca::poll_timeout`]). The contract of the inputs at one
+//! instant is the same as for [`Dcf`](crate::dcf).
 //!
 //! A sender aggregates for the receivers that have agreed to block acknowledgements, and a receiver keeps the order of the senders
 //! that it has agreed with: [`Edca::agree_to_send`] and [`Edca::agree_to_receive`]. The frames of the agreement (ADDBA) are not

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// A station, numbered among those of its medium in the order of addition, from 0.
+/// A station, numbered in its medium in the order of addition, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 #[repr(transparent)]
 pub struct StationIndex(pub u32);

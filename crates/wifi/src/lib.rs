@@ -28,8 +28,7 @@
 //!   line each and take a short way of their own (`medium::receiver`); delays and powers at the neighbours of
 //!   a sender are lists, which the compiler computes in pairs (`propagation::measurement`). A busy edge at
 //!   the instant of a grant does not revoke it, so two stations that reach a slot together collide in
-//!   whatever order their events are processed. `MacRules` lists each point in which ns-2 differs from the
-//!   standard.
+//!   any order of processing. `MacRules` lists each point in which ns-2 differs from the standard.
 //! - From 50 to 500 nodes of one density, the medium takes the same instructions for the beginning and end of
 //!   a frame at a station (184 and 194 by callgrind, AODV) with more misses of a data cache of 32 KiB (0.7
 //!   and 2.3), because the state of fewer stations fits. The rest of a transmission grows with the network
@@ -37,7 +36,7 @@
 //! - `wifi::rate_control` chooses rates per receiver from the outcomes of data frames alone (ARF,
 //!   Minstrel-like); it draws from its station's stream. Protection of OFDM frames is a matter of the frame
 //!   that opens an exchange (`dcf::Protection`). Access points announce whether it is needed
-//!   (`infrastructure::ErpInformation`), and the medium sets it at their MACs and those of their clients.
+//!   (`infrastructure::ErpInformation`), and the medium sets it at their MACs and their clients'.
 //! - `edca` is the MAC of 802.11n, ac and ax, a machine on the same medium as `dcf`: four access categories
 //!   whose counters move at every slot boundary, transmission opportunities, A-MPDUs. `aggregation` has the
 //!   sender's window, the scoreboard, the reorder buffer and the limits, each without the others. A

@@ -30,7 +30,7 @@ pub struct Link {
     pub delay: u32,
     /// Received power in watts.
     pub power: f32,
-    /// `true` if noise or fading destroys the frame at this station, whatever else is on the air.
+    /// `true` if noise or fading destroys the frame at this station, even without other frames on the air.
     pub is_corrupted: bool,
 }
 

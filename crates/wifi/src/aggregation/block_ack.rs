@@ -24,7 +24,7 @@ impl BlockAck {
         place < self.window && self.bits[place as usize / 64] >> (place % 64) & 1 == 1
     }
 
-    /// The bitmap's bytes: bit i of byte j is that of the number start + 8 j + i. As many as the window has.
+    /// The bitmap's bytes, as many as the window has: bit i of byte j belongs to the number start + 8 j + i.
     pub fn bytes(&self) -> impl Iterator<Item = u8> {
         let bytes = usize::from(self.window).div_ceil(8);
         self.bits.into_iter().flat_map(u64::to_le_bytes).take(bytes)

@@ -28,7 +28,7 @@ pub struct AggregateLimits {
     pub window: u16,
     /// The largest A-MSDU in bytes; 0 for none.
     pub amsdu_bytes: u32,
-    /// The least time from the beginning of an MPDU to that of the next one that the receiver needs.
+    /// The least time that the receiver needs from the beginning of an MPDU to the beginning of the next one.
     pub start_spacing: Duration,
 }
 
@@ -48,8 +48,8 @@ impl AggregateLimits {
         Self { ampdu_bytes: format.longest_psdu(), window, ..Self::NONE }
     }
 
-    /// Bytes from the beginning of an MPDU of this length to that of the next one in an A-MPDU. Empty delimiters fill what the
-    /// receiver needs.
+    /// Bytes from the beginning of an MPDU of this length to the beginning of the next one in an A-MPDU.
+    /// Empty delimiters fill what the receiver needs.
     pub const fn step(&self, mode: Mode, mpdu: u32) -> u32 {
         let subframe = padded(DELIMITER_BYTES + mpdu);
         if self.start_spacing.is_zero() {

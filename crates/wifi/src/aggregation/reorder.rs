@@ -105,7 +105,7 @@ impl ReorderBuffer {
         Some(self.places[self.index(first)].since + HOLE_TIMEOUT)
     }
 
-    /// Skips the holes whose time is over.
+    /// Skips the holes whose time has passed.
     pub fn handle_timeout(&mut self, now: Instant, release: &mut dyn FnMut(u64)) {
         while let Some(first) = self.first_held() {
             if self.places[self.index(first)].since + HOLE_TIMEOUT > now {

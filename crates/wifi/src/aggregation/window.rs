@@ -59,9 +59,9 @@ pub struct Room {
 /// What becomes of a packet at the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It was acknowledged.
+    /// The MPDU was acknowledged.
     Acknowledged,
-    /// It was given up after as many transmissions as the limit has.
+    /// The MPDU was given up after as many transmissions as the limit has.
     GivenUp,
 }
 

@@ -175,7 +175,7 @@ impl ChannelAccess {
         self.count_from = self.next_boundary(now);
     }
 
-    /// The grant was used: the request is over.
+    /// Ends the request: its grant was used.
     pub fn take_grant(&mut self) {
         self.is_requested = false;
         self.is_backing_off = false;

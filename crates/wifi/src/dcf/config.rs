@@ -294,10 +294,10 @@ impl MacConfig {
         }
     }
 
-    /// The value of a frame's Duration field for a reservation of this length. Under the standard's rules reservations are whole
-    /// microseconds, as the times of frames are; ns-2 rounds to the nearest one. Reservations of its RTS frames end
-    /// up to half a microsecond before or after their exchange, and in the latter case the stations that keep them count their slots
-    /// apart from those of the exchange.
+    /// The value of a frame's Duration field for a reservation of this length. Under the standard's rules
+    /// reservations are whole microseconds, as the times of frames are; ns-2 rounds to the nearest one.
+    /// Reservations of its RTS frames end up to half a microsecond before or after their exchange, and in the
+    /// latter case the slots that the stations keeping them count are offset from the exchange's.
     pub(super) fn duration_field(&self, reservation: Duration) -> Duration {
         match self.rules {
             MacRules::Standard => reservation,

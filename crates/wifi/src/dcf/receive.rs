@@ -142,7 +142,7 @@ impl<R: Random> Dcf<R> {
             if self.data_until.take().is_some() {
                 self.access.reserve(now, now);
             }
-            // ns-2 keeps the acknowledgement until its own wait for a response is over.
+            // ns-2 keeps the acknowledgement until its own wait for a response has ended.
             if let Some(timeout) = self.timeout_at {
                 due = timeout + self.config.phy.sifs;
             }

@@ -165,10 +165,10 @@ impl TransmitRate {
 /// What a sender does without a block acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum MissedBlockAck {
-    /// It repeats the MPDUs, as the drivers of Linux do.
+    /// The sender repeats the MPDUs, as the drivers of Linux do.
     #[default]
     Repeat,
-    /// It asks again by a BlockAckReq in an access of its own, as ns-3 does.
+    /// The sender asks again by a BlockAckReq in an access of its own, as ns-3 does.
     Request,
 }
 

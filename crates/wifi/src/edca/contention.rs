@@ -205,7 +205,7 @@ impl Contention {
         self.is_held = true;
     }
 
-    /// The exchange is over. Boundaries since the end of the last frame count.
+    /// Ends the exchange. Boundaries since the end of the last frame count.
     pub(super) fn release(&mut self, now: Instant) {
         self.is_held = false;
         if self.is_free() {

@@ -34,7 +34,7 @@ pub enum Event {
 pub struct CategoryCounters {
     /// Accesses to the medium that expected a response.
     pub attempts: u64,
-    /// Those of `attempts` without a response to the first frame.
+    /// Accesses among `attempts` without a response to the first frame.
     pub failed_attempts: u64,
     /// Exchanges that an access continued with, and that failed.
     pub failed_later: u64,

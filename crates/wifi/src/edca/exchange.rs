@@ -315,7 +315,7 @@ impl<R: Random> Edca<R> {
         self.close(now, false);
     }
 
-    /// The opportunity is over: a backoff follows, whether there is more to send or not.
+    /// Ends the opportunity: a backoff follows, whether there is more to send or not.
     fn close(&mut self, now: Instant, is_success: bool) {
         self.exchange = Exchange::None;
         let Some(Opportunity { category, .. }) = self.opportunity.take() else { return };

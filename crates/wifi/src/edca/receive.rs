@@ -180,7 +180,7 @@ impl<R: Random> Edca<R> {
         apply(reception, &mut |packet| events.push_back((now, Event::Delivered { packet, transmitter })))
     }
 
-    /// Skips the holes whose time is over.
+    /// Skips the holes whose time has passed.
     pub(super) fn skip_holes(&mut self, now: Instant) {
         for number in 0..self.receptions.len() {
             if self.receptions[number].poll_timeout().is_some_and(|at| at <= now) {

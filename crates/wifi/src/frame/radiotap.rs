@@ -46,9 +46,9 @@ pub struct Radiotap {
     pub ampdu: Option<(u32, bool)>,
 }
 
-/// Sizes and alignments of the fields by bit of the present word, up to that of the A-MPDU status: TSFT, flags, rate, channel, FHSS,
-/// signal, noise, lock quality, attenuations, power, antenna, signal and noise in dB, flags, retries, XChannel, MCS, A-MPDU status. Fields
-/// above are not read.
+/// Sizes and alignments of the fields by bit of the present word, up to the A-MPDU status: TSFT, flags, rate,
+/// channel, FHSS, signal, noise, lock quality, attenuations, power, antenna, signal and noise in dB, flags,
+/// retries, XChannel, MCS, A-MPDU status. Fields above are not read.
 const FIELDS: [(usize, usize); 21] = [
     (8, 8),
     (1, 1),

@@ -27,7 +27,7 @@ pub struct AccessPointConfig {
     pub first_beacon: Instant,
     /// Greatest number of associated stations.
     pub max_stations: usize,
-    /// Rate of unicast data frames from and to the associated stations; `None` for that of their MACs.
+    /// Rate of unicast data frames from and to the associated stations; `None` for the rate of their MACs.
     pub data_rate: Option<Rate>,
     /// `true` if the access point announces whether stations are associated that cannot decode OFDM frames.
     pub announces_erp: bool,

@@ -195,8 +195,8 @@ impl ManagementMessage {
         }
     }
 
-    /// Appends the frame's body at the time `now`, [`size`](Self::size) bytes. The capabilities are those of a network with
-    /// access points (ESS), and the traffic indication map is empty.
+    /// Appends the frame's body at the time `now`, [`size`](Self::size) bytes. The capabilities announce a
+    /// network with access points (ESS), and the traffic indication map is empty.
     pub fn encode(&self, now: Instant, out: &mut Vec<u8>) {
         const CAPABILITIES: u16 = 1;
         const OPEN_SYSTEM: u16 = 0;

@@ -359,7 +359,7 @@ impl<R: Random + Clone> Client<R> {
         }
     }
 
-    /// The present step of the scan is over.
+    /// Ends the present step of the scan.
     fn continue_scan(&mut self, now: Instant, position: usize, step: ScanStep) {
         let (next, wait) = match (step, self.config.scan) {
             (ScanStep::Switching, Scan::Passive { channel_time }) => (ScanStep::FullWait, channel_time),

@@ -143,8 +143,9 @@ impl Receiver {
         Some(sensed)
     }
 
-    /// A frame begins at a passive station at which nothing is on the air and whose own last frame was over before the frame
-    /// began. Returns `false`, and does nothing, in all other cases. [`CaptureRule::FirstFrame`] only.
+    /// A frame begins at a passive station at which nothing is on the air and whose own last frame had ended
+    /// before the frame began. Returns `false`, and does nothing, in all other cases.
+    /// [`CaptureRule::FirstFrame`] only.
     #[inline(always)]
     pub(super) fn begin_passively(
         &mut self,
@@ -184,7 +185,7 @@ impl Receiver {
         let at = reports.at(arrival.link.delay);
         match arrival.loss(config) {
             None if reports.overhears(arrival.link.station, frame) => self.summary.received(at, frame.nav),
-            // It is for this station.
+            // The frame is for this station.
             None => return false,
             Some(ReceptionLoss::BelowThreshold) => {
                 self.summary.error(at, ReceptionError::Undecodable);

@@ -19,7 +19,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Moves the time on to that of an arrival with this delay. Returns `false` if something else is to be done before.
+    /// Moves the time on to an arrival with this delay. Returns `false` if something else is to be done
+    /// before.
     #[inline(always)]
     pub(super) fn reach(&mut self, delay: u32) -> bool {
         let delay = u64::from(delay);

@@ -145,8 +145,8 @@ impl Path {
         self.legs.last().map_or(Instant::ZERO, |leg| leg.start)
     }
 
-    /// The first time at which the path is outside the area, and the position there (the end of a leg or its beginning,
-    /// whichever is outside); `None` if it never is.
+    /// The first time at which the path is outside the area, and the position there (the end or the beginning
+    /// of a leg); `None` if it never is.
     pub fn leaves(&self, area: Area) -> Option<(Instant, Position)> {
         // Legs are straight and the area is convex: it is left if and only if an end of a leg is outside.
         self.legs.iter().map(|leg| (leg.start, leg.origin)).find(|&(_, origin)| !area.contains(origin))

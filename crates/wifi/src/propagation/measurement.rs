@@ -58,8 +58,8 @@ impl Measurement {
         budget.powers(squared, powers);
     }
 
-    /// Writes the links to those of `stations` that are in reach, in the order of their delays and then of their numbers, and
-    /// brings the stations into that order.
+    /// Writes the links to the `stations` in reach, in the order of their delays and then of their numbers,
+    /// and brings the stations into that order.
     pub(super) fn links(&mut self, stations: &mut [StationIndex], reach: Reach, links: &mut Vec<Link>) {
         let Self { squared, delays, powers, near, .. } = self;
         let is_sensed = |squared: f64, power: f64| squared <= reach.range_squared && power >= reach.threshold;
@@ -114,7 +114,8 @@ impl Measurement {
 /// Propagation delay in nanoseconds over a distance in metres, rounded up.
 #[inline(always)]
 fn delay(distance: f64) -> u32 {
-    /// Doubles from here on are whole numbers, with the lower half of their bits in that of the mantissa.
+    /// From here on, doubles are whole numbers, and the low half of their bits is the low half of the
+    /// mantissa's.
     const WHOLE: f64 = (1u64 << 52) as f64;
     const LIMIT: f64 = u32::MAX as f64;
     let nanos = distance / SPEED_OF_LIGHT * 1e9;

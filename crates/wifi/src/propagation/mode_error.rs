@@ -40,9 +40,9 @@ const LDPC: [Curve; 12] = [
     (28.4609, 5.2781),
 ];
 
-/// The probability that a frame (an MPDU) of `bytes` bytes is lost at a ratio of signal to noise, a power ratio over the width
-/// of the channel. The streams share the power. Frames of other lengths than that of the curves are lost by
-/// PER(L) = 1 - (1 - PER(1458))^(L / 1458) (IEEE 802.11-14/0803r1).
+/// The probability that a frame (an MPDU) of `bytes` bytes is lost at a ratio of signal to noise, a power
+/// ratio over the width of the channel. The streams share the power. Frames of other lengths than the curves'
+/// are lost by PER(L) = 1 - (1 - PER(1458))^(L / 1458) (IEEE 802.11-14/0803r1).
 pub fn loss_probability(mode: Mode, signal_to_noise: f64, bytes: u32) -> f64 {
     let curve = if mode.is_ldpc() { LDPC[mode.mcs() as usize] } else { CONVOLUTIONAL[mode.mcs() as usize] };
     let ratio = signal_to_noise / f64::from(mode.streams());

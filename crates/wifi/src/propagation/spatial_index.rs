@@ -53,7 +53,7 @@ impl SpatialIndex {
     /// leave `area`, at the cost of longer queries at its border.
     pub fn new(area: Area, range: f64, now: Instant, nodes: usize, positions: &impl Positions) -> Self {
         let slack = (range / 8.0).max(1e-3);
-        // More cells than nodes gain nothing, whatever the area.
+        // More cells than nodes gain nothing, for any area.
         let limit = libm::sqrt(4.0 * nodes as f64 + 16.0);
         let extent = area.width().max(area.height());
         let cell = ((range + slack) / 2.0).max(extent / limit).max(1e-3);
@@ -160,7 +160,7 @@ impl SpatialIndex {
 
     fn schedule(&mut self, now: Instant, node: StationIndex, max_speed: f64) {
         if max_speed > 0.0 {
-            // Rounded down and at least 1 ns, so that a query's loop ends whatever the speed.
+            // Rounded down and at least 1 ns, so that a query's loop ends at any speed.
             let nanos = (self.slack / max_speed * 1e9) as u64;
             self.renewals.push(Reverse((now + Duration::from_nanos(nanos.max(1)), node)));
         }

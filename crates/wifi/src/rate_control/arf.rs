@@ -14,7 +14,7 @@ pub struct Arf {
     pub successes: u16,
     /// Missing acknowledgements in succession after which the rate falls.
     pub failures: u16,
-    /// Time after a fall at which the rate rises, whatever was acknowledged.
+    /// Time after a fall at which the rate rises, regardless of acknowledgements.
     pub timer: Duration,
 }
 

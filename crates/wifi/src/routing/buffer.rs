@@ -97,7 +97,7 @@ impl PacketBuffer {
         });
     }
 
-    /// Gives up the packets whose lifetime is over.
+    /// Gives up the packets whose lifetime has passed.
     pub(crate) fn expire(&mut self, now: Instant, events: &mut VecDeque<RouteEvent>) {
         while let Some(&(since, packet)) = self.packets.front()
             && since + self.config.lifetime <= now

@@ -1,11 +1,11 @@
 //! Destination-sequenced distance vectors (C. Perkins, P. Bhagwat, "Highly dynamic destination-sequenced
 //! distance-vector routing (DSDV) for mobile computers", SIGCOMM 1994).
 //!
-//! Each node advertises its routes with the sequence number that the destination gave them. A route is replaced by one with
-//! a fresher number, or by a shorter one with the same number. A node that loses a link makes the numbers of the routes over
-//! it odd and their metric infinite; the destination's next number, even again, restores them. Since a route is only ever
-//! replaced by a better one in the order (number, then metric), and the next hop's is always strictly better, no loop can
-//! form, whatever the timing.
+//! Each node advertises its routes with the sequence number that the destination gave them. A route is
+//! replaced by one with a fresher number, or by a shorter one with the same number. A node that loses a link
+//! makes the numbers of the routes over it odd and their metric infinite; the destination's next number, even
+//! again, restores them. Since a route is only ever replaced by a better one in the order (number, then
+//! metric), and the next hop's is always strictly better, no loop can form at any timing.
 //!
 //! The timing is configuration: [`DsdvConfig::NS2`] has the rules of ns-2.35, [`DsdvConfig::default`] sane ones.
 
@@ -163,7 +163,8 @@ impl<R: Random> Dsdv<R> {
         }
     }
 
-    /// Processes an entry of an update of a neighbour. `next` is the position in the table behind that of the entry before.
+    /// Processes an entry of an update of a neighbour. `next` is the position in the table behind the
+    /// previous entry's.
     fn learn(&mut self, now: Instant, from: Address, advertised: DsdvEntry, next: &mut usize) {
         let DsdvEntry { destination, metric, sequence } = advertised;
         if destination == self.address {

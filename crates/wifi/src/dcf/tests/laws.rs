@@ -104,8 +104,8 @@ fn drain(machine: &mut Dcf<SplitMix64>, now: Instant) -> usize {
 }
 
 proptest! {
-    /// Whatever arrives, in whatever order: the next deadline lies in the future, an early wake-up changes nothing, a
-    /// second drain yields nothing, and at most one frame at a time is on the air.
+    /// For any arrivals in any order: the next deadline lies in the future, an early wake-up changes nothing,
+    /// a second drain yields nothing, and at most one frame at a time is on the air.
     #[test]
     fn deadlines_lie_in_the_future_and_early_wake_ups_have_no_effect(
         config in config(),

@@ -51,8 +51,8 @@ fn the_largest_backoff_is_one_slot_less_than_the_window() {
     }
 }
 
-/// At 11 Mbit/s, 1534 bytes last 1115.636 us after the PLCP header, and the reservation of their RTS is rounded upwards; that of 1484
-/// bytes (1079.273 us) downwards.
+/// At 11 Mbit/s, 1534 bytes last 1115.636 us after the PLCP header, and the reservation of their RTS is
+/// rounded upwards; for 1484 bytes (1079.273 us), downwards.
 #[test]
 fn frames_last_as_long_as_their_bits_and_reservations_are_rounded() {
     for (bytes, nanos, rounded) in [(1_500, 1_115_636, 1_116_000), (1_450, 1_079_273, 1_079_000)] {

@@ -384,6 +384,6 @@ fn a_station_that_is_switched_off_reports_it_and_joins_afresh() {
     cell.run_until(at(1_000_000));
     cell.station.join(at(1_000_000));
     cell.run_until(at(1_500_000));
-    // It does not name the access point before.
+    // The report does not name the access point before.
     assert_eq!(cell.reports().last().map(|report| (report.from, report.to)), Some((None, access_point)));
 }

@@ -231,7 +231,7 @@ fn a_passive_station_is_notified_of_nothing_before_a_frame_for_it() {
     // After the first idle edge all three are passive: at the end, each has its summary.
     let others: Vec<_> = (0..4).map(|_| (2_000, send(MacAddress::station(99)))).collect();
     assert_eq!(run(config, &mac, &others, true).1, 3);
-    // The frame for station 0 ends its passivity; those of the others go on.
+    // The frame for station 0 ends that station's passivity; the other stations remain passive.
     let mut inputs = others.clone();
     inputs.push((2_000, send(MacAddress::station(0))));
     inputs.extend(others);

@@ -115,7 +115,7 @@ fn the_mean_distance_of_two_points() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// A path is continuous and no faster than its greatest speed, whatever the departures.
+    /// A path is continuous and no faster than its greatest speed, for any departures.
     #[test]
     fn a_path_is_continuous(
         departures in prop::collection::vec((0u64..20_000, 0.0..500.0f64, 0.0..500.0f64, 0.0..40.0f64), 0..20),

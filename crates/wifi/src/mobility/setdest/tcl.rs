@@ -79,7 +79,8 @@ impl<'a> Script<'a> {
         self.text.as_bytes().get(self.position + 1).copied()
     }
 
-    /// Goes over one byte. Between two calls with other bytes than those of ASCII, the position is no border of a character.
+    /// Goes over one byte. Between two calls with bytes that are not ASCII, the position is no border of a
+    /// character.
     fn step(&mut self) {
         if self.peek() == Some(b'\n') {
             self.line += 1;

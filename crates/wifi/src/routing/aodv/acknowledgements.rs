@@ -41,7 +41,8 @@ impl Replies {
         self.blacklist.get(&neighbour).is_some_and(|&until| until > now)
     }
 
-    /// Blacklists the neighbours whose wait is over for `timeout`, and removes those whose time is over from the list.
+    /// Blacklists the neighbours whose wait has ended for `timeout`, and removes those whose time has passed
+    /// from the list.
     pub(super) fn expire(&mut self, now: Instant, timeout: Duration) {
         self.blacklist.retain(|_, until| *until > now);
         let Self { awaited, blacklist } = self;

@@ -46,7 +46,7 @@ impl<R: Random> Aodv<R> {
             },
         );
         if request.destination == self.address {
-            // The destination's number is at least that of the request (section 6.1).
+            // The destination's number is at least the request's (section 6.1).
             request.destination_sequence.into_iter().for_each(|wanted| self.catch_up(wanted));
             if self.config.replies == AodvRule::Ns2 {
                 self.advance_sequence(now);

@@ -103,7 +103,7 @@ impl Searches {
             }
             return;
         }
-        // The first reach is that of the last known route and some more.
+        // The first reach is the last known route's and some more.
         let before =
             hops.filter(|&hops| hops < config.net_diameter).map_or(0, |hops| hops.min(config.ttl_threshold));
         let search =

@@ -217,8 +217,8 @@ impl Table {
         self.routes.iter().filter(uses).map(|(&destination, _)| destination).collect()
     }
 
-    /// Makes the routes whose lifetime is over invalid and deletes the invalid ones whose time is over. Returns the
-    /// destinations of the former.
+    /// Makes the routes whose lifetime has passed invalid and deletes the invalid ones whose time has passed.
+    /// Returns the destinations of the former.
     pub(super) fn expire(&mut self, now: Instant, delete_period: Duration) -> Vec<Address> {
         if self.next_expiry.is_none_or(|at| at > now) {
             return Vec::new();

@@ -336,7 +336,7 @@ impl Table {
         }
     }
 
-    /// A neighbour whose silence is over its limit; it is forgotten.
+    /// A neighbour that has been silent for its limit; it is forgotten.
     pub(super) fn silent_neighbour(&mut self, now: Instant) -> Option<Address> {
         if self.next_silence? > now {
             return None;

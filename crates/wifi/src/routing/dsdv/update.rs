@@ -62,8 +62,9 @@ impl DsdvUpdate {
         Self::HEADER + (self.entries.len() * Self::ENTRY) as u32
     }
 
-    /// The bytes after the network-layer header: address, metric and sequence number of each entry, 4 bytes each in network
-    /// byte order. There is no standard for them; the sizes are those of the paper and of ns-2.
+    /// The bytes after the network-layer header: address, metric and sequence number of each entry, 4 bytes
+    /// each in network byte order. There is no standard for them; the sizes are taken from the paper and from
+    /// ns-2.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         for entry in &*self.entries {
             bytes.extend(entry.destination.0.to_be_bytes());
@@ -75,7 +76,7 @@ impl DsdvUpdate {
     /// Reads what [`encode`](Self::encode) writes. A metric above [`INFINITY`](super::INFINITY) is read as that.
     ///
     /// # Errors
-    /// If the length is not a multiple of that of an entry.
+    /// If the length is not a multiple of an entry's.
     pub fn parse(bytes: &[u8]) -> Result<Self, MalformedUpdate> {
         let words = |entry: &[u8; 12]| {
             let word =

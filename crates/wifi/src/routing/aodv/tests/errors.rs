@@ -33,7 +33,7 @@ fn packets_queued_for_a_lost_neighbour_wait_for_a_new_route_at_their_source() {
     agent.handle_link_failure(network.now, Address(4), Some(packet(0)));
     let flush = RouteEvent::Flush { neighbour: Address(4), is_salvage: true };
     assert!(events(agent).contains(&flush));
-    // Those of other nodes are lost, as their sources are informed.
+    // Other nodes' packets are lost, as their sources are informed.
     assert!(agent.salvages(packet(3)) && !agent.salvages(packet(0)));
 }
 
