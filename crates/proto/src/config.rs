@@ -188,8 +188,8 @@ pub struct ReceiveConfig {
 /// Treatment of a datagram that arrives after the reorder buffer has stopped waiting for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LatePolicy {
-    /// It is discarded and counts as lost (`papers/reorder`, Section II.B), whatever
-    /// [`TfrcConfig::forgive_late`] is: the sender adapts to what the application receives.
+    /// The packet is discarded and counts as lost (`papers/reorder`, Section II.B), even with
+    /// [`TfrcConfig::forgive_late`]: the sender adapts to what the application receives.
     #[default]
     Discard,
     /// The packet is delivered out of order, and its loss is revoked if [`TfrcConfig::forgive_late`] is set.

@@ -93,7 +93,7 @@ type EventOf<C> = EndpointEvent<<C as Held>::Address, <C as Held>::Event>;
 /// Many connections of one host: over one path each, behind one address, or over several, from several
 /// addresses ([`MultipathEndpoint`](crate::multipath::MultipathEndpoint)).
 ///
-/// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP address,
+/// Addresses belong to the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP address,
 /// otherwise its IP address with port 0. DCCP's own ports are in the packets. Several DCCP connections may
 /// share one pair of UDP ports (RFC 6773, Section 3.8, the second method).
 #[derive(Debug)]

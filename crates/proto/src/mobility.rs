@@ -1,7 +1,7 @@
 //! Keys by which a server recognizes its client at any address: their agreement and their use.
 //!
 //! Each end has a key pair (X25519, RFC 7748), of which the public key is sent on the Request or Response
-//! beside an identifier. The shared secret, which an eavesdropper cannot compute, yields the key (HKDF with
+//! with an identifier. The shared secret, which an eavesdropper cannot compute, yields the key (HKDF with
 //! SHA-256, RFC 5869) of an authenticator (HMAC-SHA-256, RFC 2104, truncated to 128 bits) that a client adds
 //! to its packets while its address may be new to the server. The scheme is described in `docs/mobility.md`.
 

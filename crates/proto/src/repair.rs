@@ -48,8 +48,8 @@ pub struct RepairConfig {
     pub latency: Duration,
     /// When datagrams are delivered.
     pub delivery: Delivery,
-    /// Datagrams of the application that may wait; more are refused, whatever the connection's own queue does
-    /// when it is full.
+    /// Datagrams of the application that may wait; more are refused, regardless of what the connection's own
+    /// queue does when it is full.
     pub queue: usize,
     /// Frames that are late before they are begun, and what is left of others after the latency, are not
     /// sent. An application with a queue of its own, which knows more of the frames, decides there.

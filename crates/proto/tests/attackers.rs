@@ -432,7 +432,7 @@ fn with(packet: &Packet, moved: Move) -> Packet {
 #[test]
 fn a_forged_move_has_one_chance_in_2_to_the_192() {
     // The identifier has 64 bits, the authenticator 128, and any error in either makes a Move useless: an
-    // attacker that knows all but eight bits of one of them has one chance in 256, whichever bits these are.
+    // attacker that knows all but any eight bits of one of them has one chance in 256.
     // Without any knowledge there is one chance in 2^192 that a challenge is sent to the claimed address; and
     // its echo needs another authenticator.
     const UNKNOWN: u64 = 256;

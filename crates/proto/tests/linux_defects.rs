@@ -121,9 +121,9 @@ fn changes_without_end_keep_no_memory() {
     assert!(info.bytes_current < 16 << 10, "{} bytes for 150 thousand Changes", info.bytes_current);
 }
 
-/// dccp_rcv_request_sent_state_process answered any Reset in REQUEST by closing, whatever it acknowledged: an
-/// attacker that knew the ports could prevent connections (RFC 4340, Section 8.5, Step 4 requires the
-/// Request's number).
+/// dccp_rcv_request_sent_state_process answered any Reset in REQUEST by closing, without checking what it
+/// acknowledged: an attacker that knew the ports could prevent connections (RFC 4340, Section 8.5, Step 4
+/// requires the Request's number).
 #[test]
 fn a_forged_reset_in_request_does_not_end_the_attempt() {
     let (now, mut client, request) = requesting(config(Ccid::TFRC));

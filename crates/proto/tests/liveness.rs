@@ -1,5 +1,5 @@
 //! Liveness of all senders: on a path that carries data again, the rate returns to what path and application
-//! permit, whatever sizes, pauses, fades, stopped receivers and smaller path MTUs came before.
+//! permit, after any sizes, pauses, fades, stopped receivers and smaller path MTUs.
 //!
 //! The permitted time, if the longest impairment lasted for L, the path has a round-trip time of R, and the
 //! application sends N packets per round-trip time: 2 L, as the remaining rate is probed at intervals that

@@ -20,7 +20,8 @@ fn allocations(ccid: Ccid, per_packet: Duration, datagrams: u64) -> (u64, u64) {
 
 #[test]
 fn under_ccid_3_only_feedback_allocates() {
-    // That is one packet per round-trip time, a thousandth here, with more options than are held in place.
+    // Feedback is one packet per round-trip time, a thousandth here, with more options than are held in
+    // place.
     let (allocations, packets) = allocations(Ccid::TFRC, Duration::from_micros(10), 100_000);
     assert!(packets > 100_000);
     assert!(allocations < packets / 100, "{allocations} allocations in {packets} packets");

@@ -256,7 +256,7 @@ proptest! {
 }
 
 /// A driver may discard a datagram long after the packet was acknowledged: it is reported with the next
-/// acknowledgement, and until one of these is acknowledged, whatever earlier reports covered.
+/// acknowledgement, and until one of these is acknowledged, regardless of what earlier reports covered.
 #[test]
 fn a_late_drop_is_reported_though_newer_packets_were_reported_before() {
     let mut recorder = Recorder::new();

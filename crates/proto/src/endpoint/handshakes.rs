@@ -26,7 +26,7 @@ const HALF_OPEN_GRACE: Duration = Duration::from_secs(3);
 const MAX_USED: usize = 1 << 16;
 
 /// Init Cookies that have established a connection: an old packet must not establish another one when the
-/// first is over.
+/// first has ended.
 #[derive(Debug, Default)]
 pub(super) struct UsedCookies {
     tags: BTreeSet<u128>,

@@ -56,7 +56,7 @@ pub trait Held: Sized + Debug {
     type Extra: Debug;
     /// The last event.
     const DRAINED: Self::Event;
-    /// It is of no use without an identifier that no other connection has.
+    /// A connection is of no use without an identifier that no other connection has.
     const NEEDS_IDENTIFIER: bool;
 
     /// Its progress.

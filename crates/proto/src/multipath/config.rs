@@ -52,8 +52,8 @@ impl Dialect {
     }
 }
 
-/// Configuration of a multipath connection. The [`Config`](crate::Config) beside it applies to each subflow,
-/// but for the reorder buffer and the bounds of the queues, which apply to the whole connection.
+/// Configuration of a multipath connection. The accompanying [`Config`](crate::Config) applies to each
+/// subflow, except for the reorder buffer and the bounds of the queues, which apply to the whole connection.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct MultipathConfig {

@@ -1,6 +1,6 @@
 //! One end of a multipath connection.
 //!
-//! Its concerns own their state and are handed [`Context`] to read and [`Effects`] to act on, as those of
+//! Its concerns own their state and are handed [`Context`] to read and [`Effects`] to act on, as in
 //! [`Connection`]. The methods compose them in layers: the verbs (here), received packets (`incoming`), sent
 //! ones (`outgoing`), handshakes (`handshake`, `joins`), commands (`paths`, `commands`), the closing
 //! (`closing`), the events of the subflows (`collecting`), the end (`ending`) and delivery (`receiving`).

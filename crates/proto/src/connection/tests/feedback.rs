@@ -56,7 +56,7 @@ fn feedback_leaves_only_with_an_acknowledgement_number() {
             let feedback = |packet_type| {
                 pair.sent_by(end, packet_type).into_iter().filter(|sent| has_feedback(sent)).count()
             };
-            // It rides on data, too, where these may go just then; they are no Data packets then.
+            // Feedback rides on data, too, where these may go just then; they are no Data packets then.
             let riding = feedback(PacketType::DataAck);
             assert!(riding + feedback(PacketType::Ack) > 10, "{ccid}");
             assert!(riding > 10 || ccid != Ccid::TCP_LIKE, "{ccid}");

@@ -1,4 +1,5 @@
-//! A datagram of the largest size leaves in a packet that the path carries, whatever other options are due.
+//! A datagram of the largest size leaves in a packet that the path carries, with any other options that are
+//! due.
 //!
 //! Every packet of every pair is measured ([`audit_size`](super::audit::audit_size)); here both ways are
 //! full.

@@ -121,7 +121,7 @@ fn a_sync_acknowledges_nothing_that_an_ack_would() {
     }
 }
 
-/// RFC 4340, Section 7.7: Syncs and SyncAcks have no data, whatever is in them.
+/// RFC 4340, Section 7.7: Syncs and SyncAcks have no data, even if they contain some.
 #[test]
 fn the_ndp_count_after_a_sync_counts_it() {
     let count = |packet: &Packet| {

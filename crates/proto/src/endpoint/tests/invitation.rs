@@ -191,7 +191,7 @@ fn an_unanswered_invitation_ends_after_the_connect_time() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    // Whichever end starts first, whatever the NATs filter and whichever few packets are lost.
+    // For either end starting first, any filters of the NATs and any loss of a few packets.
     #[test]
     fn both_ends_meet(
         client_filter in prop::option::of(0usize..3),

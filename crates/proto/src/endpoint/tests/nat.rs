@@ -16,7 +16,7 @@ pub(super) enum Filter {
     AddressAndPort,
 }
 
-/// A NAT in front of one host. It maps to the same external address whatever the destination
+/// A NAT in front of one host. It maps to the same external address for all destinations
 /// (endpoint-independent mapping): otherwise the peer could not be given an address.
 #[derive(Debug)]
 pub(super) struct Nat {

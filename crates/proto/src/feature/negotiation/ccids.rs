@@ -32,8 +32,8 @@ impl Negotiation {
         self.refresh();
     }
 
-    /// RFC 4340, Section 10.3: `true` if features of CCID 2 on a Request are ignored here, whatever CCID is
-    /// agreed on later.
+    /// RFC 4340, Section 10.3: `true` if features of CCID 2 on a Request are ignored here, regardless of the
+    /// CCID agreed on later.
     pub(super) fn lacks_default_ccid(&self, packet_type: PacketType, half: Location) -> bool {
         let has_default = || self.preferences.ccids(half).iter().any(|choice| choice.ccid == Ccid::TCP_LIKE);
         packet_type == PacketType::Request && !has_default()

@@ -108,8 +108,8 @@ fn a_path_that_is_restored_begins_with_half_of_what_it_carried() {
     // The first packets do not undo it.
     send_greedily(&mut pair, End::Client, Duration::from_millis(20));
     assert!(rate(&pair.client.snapshot().sender) >= rate(&back.sender));
-    // With the first loss the history is what it was: the interval before it is the average of then, whatever
-    // the rate was since.
+    // With the first loss the history is what it was: the interval before it is the average of then,
+    // regardless of the rate since.
     let p = away.receiver.loss_event_rate.unwrap();
     lose_every(&mut pair, 10);
     while pair.server().snapshot().receiver.loss_event_rate == Some(0.0) {
