@@ -170,6 +170,15 @@ impl Duplex {
         }
     }
 
+    /// The shares of the slots that downlink and uplink have data in.
+    pub fn slot_shares(&self) -> [f64; 2] {
+        let Self::Time(pattern) = self else { return [1.0; 2] };
+        let share = |is_wanted: fn(&SlotKind) -> bool| {
+            pattern.kinds.iter().filter(|kind| is_wanted(kind)).count() as f64 / pattern.kinds.len() as f64
+        };
+        [share(|kind| *kind != SlotKind::Up), share(|kind| *kind == SlotKind::Up)]
+    }
+
     /// The first slot from `from` on with a downlink.
     pub fn next_down(&self, from: Slot) -> Slot {
         self.next(from, |slot| self.down_symbols(slot) > 0)

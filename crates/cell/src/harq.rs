@@ -120,14 +120,13 @@ impl<B> Harq<B> {
         self.processes.iter().position(|process| matches!(process, Process::Free(from) if *from <= now))
     }
 
-    /// Sends a new block.
+    /// Sends a new block. Returns `true` if its first transmission arrives.
     ///
     /// # Errors
     /// Gives the block back if no process is free.
-    pub fn send(&mut self, now: Slot, duplex: &Duplex, block: B, attempt: Attempt) -> Result<(), B> {
+    pub fn send(&mut self, now: Slot, duplex: &Duplex, block: B, attempt: Attempt) -> Result<bool, B> {
         let Some(process) = self.free(now) else { return Err(block) };
-        self.transmit(now, duplex, process, (block, 0, 0.0), attempt);
-        Ok(())
+        Ok(self.transmit(now, duplex, process, (block, 0, 0.0), attempt))
     }
 
     /// The repetition that is due, the earliest first.
@@ -160,7 +159,7 @@ impl<B> Harq<B> {
         process: usize,
         (block, before, heard): (B, u8, f64),
         attempt: Attempt,
-    ) {
+    ) -> bool {
         let ratio = heard + attempt.sinr.ratio();
         let failure = match self.combining {
             Combining::Chase => block_error_rate(Decibels::from_ratio(ratio) - attempt.needed),
@@ -168,7 +167,8 @@ impl<B> Harq<B> {
         };
         let transmissions = before + 1;
         let due = self.timing.repetition(duplex, self.direction, now);
-        self.processes[process] = if attempt.draw >= failure {
+        let arrives = attempt.draw >= failure;
+        self.processes[process] = if arrives {
             self.outcomes.push_back((now, Outcome::Received { block, transmissions }));
             Process::Free(due)
         } else if transmissions >= self.transmissions {
@@ -177,6 +177,7 @@ impl<B> Harq<B> {
         } else {
             Process::Failed { block, transmissions, ratio, due }
         };
+        arrives
     }
 
     /// What became of a block, with the slot at whose end it is known.

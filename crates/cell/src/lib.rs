@@ -18,6 +18,8 @@
 //! - [`drx`] and [`rrc`]: when a terminal listens, and when it has a connection.
 //! - [`handover`]: reports, interruption, failure and re-establishment.
 //! - [`cell`]: one base station and its terminals, with all layers but handover.
+//! - [`preset`]: the usual parameters of LTE and NR.
+//! - [`network`]: several base stations and the terminals that move between them.
 //!
 //! # Design
 //!
@@ -32,7 +34,13 @@
 //!   complete, as after a status report of PDCP: no packet is delivered twice or overtaken.
 //! - The uplink is times that are computed from occasions, not a machine that ticks. A report counts as known
 //!   to the station from the slot on in which its answer can be used.
-//! - [`Cell`] composes all layers but handover, which spans cells. Each packet has one outcome.
+//! - [`Cell`] composes all layers but handover, which spans cells, and [`Network`](network::Network) composes
+//!   cells, radio and handover. Each packet has one outcome.
+//! - A terminal takes its bearers along: at the command of a handover they move to the new cell, which serves
+//!   them from the end of the gap on, so that packets that arrive meanwhile wait where they will be sent.
+//! - Neighbours interfere by their share of resource blocks in use in the last tenth of a second, not block
+//!   by block, and their signals do not fade fast. Antennas are omnidirectional. Uplink and downlink fade
+//!   alike.
 #![no_std]
 
 extern crate alloc;
@@ -46,9 +54,11 @@ pub mod duplex;
 pub mod handover;
 pub mod harq;
 pub mod level;
+pub mod network;
 pub mod numerology;
 pub mod packet;
 pub mod pdcp;
+pub mod preset;
 pub mod queue;
 pub mod radio;
 pub mod rlc;

@@ -48,6 +48,8 @@ pub enum QueueDrop {
     Full,
     /// The discard timer has expired.
     Discarded,
+    /// The terminal has left the cell, which does not forward.
+    Left,
 }
 
 /// The queue of a bearer, first in, first out.
@@ -99,6 +101,12 @@ impl BearerQueue {
             self.bytes = self.bytes - packet.size;
             self.drops.push_back((packet, QueueDrop::Discarded));
         }
+    }
+
+    /// Drops all packets: the terminal has left a cell that does not forward.
+    pub fn clear(&mut self) {
+        self.bytes = ByteCount::new(0);
+        self.drops.extend(self.packets.drain(..).map(|(_, packet)| (packet, QueueDrop::Left)));
     }
 
     /// When the first packet is discarded.

@@ -19,6 +19,7 @@ mod outer_loop;
 mod path_loss;
 mod report;
 mod sight;
+mod turns;
 
 pub use fading::{Cycles, DelayProfile, Fading, Response, doppler_shift};
 pub use field::{Field, Place, Shadowing};

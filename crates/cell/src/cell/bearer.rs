@@ -38,6 +38,8 @@ pub enum LossCause {
     Rlc,
     /// PDCP has not waited for the packet.
     Order,
+    /// The terminal has left the cell that had the packet, and nothing forwards or repeats it.
+    Handover,
 }
 
 /// The fate of a packet.
@@ -121,6 +123,25 @@ impl Bearer {
         segments
     }
 
+    /// Another cell serves from now on. With `forwards` it gets what waits and what AM has not seen
+    /// acknowledged. The queue of the uplink is the terminal's own and stays in any case.
+    pub(super) fn change_cell(
+        &mut self,
+        now: Instant,
+        config: &CellConfig,
+        direction: Direction,
+        forwards: bool,
+    ) {
+        let harq = config.harq;
+        self.harq = Harq::new(direction, harq.timing, harq.combining, harq.transmissions, harq.processes);
+        self.statuses.clear();
+        if !forwards && direction == Direction::Down {
+            self.queue.clear();
+        }
+        self.receiver.reestablish(self.sender.reestablish(forwards));
+        self.release(now, LossCause::Handover);
+    }
+
     /// Ends the wait for a packet's fate, once.
     fn close(&mut self, number: Number, fate: Fate) {
         if let Ok(place) = self.open.binary_search_by_key(&number, |(number, _)| *number)
@@ -137,6 +158,7 @@ impl Bearer {
             let cause = match drop {
                 QueueDrop::Full => LossCause::Queue,
                 QueueDrop::Discarded => LossCause::Discard,
+                QueueDrop::Left => LossCause::Handover,
             };
             self.fates.push_back((packet, Fate::Lost(cause)));
         }
@@ -153,6 +175,11 @@ impl Bearer {
         if let Some(status) = self.receiver.poll_status(now) {
             self.statuses.push_back((now + self.status_delay, status));
         }
+        self.release(now, LossCause::Rlc);
+    }
+
+    /// Puts what RLC has completed or given up in order, and closes what leaves.
+    fn release(&mut self, now: Instant, given_up: LossCause) {
         while let Some((number, packet)) = self.receiver.poll_packet() {
             if self.order.handle_packet(now, number, packet).is_err() {
                 self.close(number, Fate::Lost(LossCause::Order));
@@ -160,7 +187,7 @@ impl Bearer {
         }
         while let Some(number) = self.receiver.poll_given_up() {
             self.order.handle_given_up(now, number);
-            self.close(number, Fate::Lost(LossCause::Rlc));
+            self.close(number, Fate::Lost(given_up));
         }
         self.order.handle_timeout(now);
         while let Some((number, _)) = self.order.poll_packet() {

@@ -9,6 +9,7 @@ use crate::duplex::Duplex;
 use crate::harq::{Combining, HarqTiming};
 use crate::numerology::{Numerology, ResourceBlocks};
 use crate::queue::QueueConfig;
+use crate::radio::OuterLoop;
 use crate::rlc::Mode;
 use crate::rrc::RrcConfig;
 use crate::scheduler::{Groups, Policy};
@@ -99,6 +100,10 @@ pub struct CellConfig {
     pub uplink: UplinkConfig,
     /// States of the terminals; `None` for terminals that are always connected and awake.
     pub rrc: Option<RrcConfig>,
+    /// Correction of reports by acknowledgements, with which terminals begin; `None` for none.
+    pub outer_loop: Option<OuterLoop>,
+    /// Share of the resource blocks that users outside the model have, from 0 to 1.
+    pub load: f64,
 }
 
 impl CellConfig {

@@ -12,6 +12,7 @@ use crate::amc::lte::Direction;
 use crate::amc::{Mcs, ten_percent_point};
 use crate::duplex::Slot;
 use crate::harq::Attempt;
+use crate::level::Decibels;
 use crate::numerology::ResourceBlocks;
 use crate::scheduler::{Candidate, UserIndex};
 use crate::uplink::Grant;
@@ -23,6 +24,8 @@ pub(super) struct Scratch {
     /// The scheme of each candidate, and the bits of a resource block.
     schemes: Vec<(Mcs, f64)>,
     given: Vec<Option<UserIndex>>,
+    /// The terminals that have something to do in the slot.
+    pub(super) due: Vec<UserIndex>,
 }
 
 impl Cell {
@@ -31,7 +34,8 @@ impl Cell {
         now: Instant,
         slot: Slot,
         direction: Direction,
-        channel: &impl Channel,
+        due: &[UserIndex],
+        channel: &mut impl Channel,
     ) {
         let is_used = match direction {
             Direction::Down => self.config.duplex.down_symbols(slot) > 0,
@@ -40,20 +44,22 @@ impl Cell {
         if !is_used {
             return;
         }
-        let mut free = self.config.groups.count();
-        for user in (0..self.terminals.len()).map(|user| UserIndex(user as u32)) {
+        let mut free = self.config.groups.count() - self.taken_by_others();
+        for user in due.iter().copied() {
             self.repeat(now, slot, (user, direction), channel, &mut free);
         }
         let mut scratch = core::mem::take(&mut self.scratch);
         scratch.candidates.clear();
         scratch.schemes.clear();
-        for user in (0..self.terminals.len()).map(|user| UserIndex(user as u32)) {
+        for user in due.iter().copied() {
             let Some(mcs) = self.scheme(now, slot, (user, direction), channel) else { continue };
             let grant = match direction {
                 Direction::Down => None,
                 Direction::Up => {
                     let duplex = &self.config.duplex;
-                    let Some(grant) = self.terminals[user.0 as usize].uplink.grant(slot, duplex) else {
+                    let terminal = self.terminals[user.0 as usize].as_deref_mut();
+                    let Some(grant) = terminal.and_then(|terminal| terminal.uplink.grant(slot, duplex))
+                    else {
                         continue;
                     };
                     Some(grant)
@@ -70,22 +76,34 @@ impl Cell {
         self.scratch = scratch;
     }
 
+    /// Groups that users outside the model have in a slot: whole ones, and the rest by chance.
+    fn taken_by_others(&mut self) -> u16 {
+        if self.config.load <= 0.0 {
+            return 0;
+        }
+        let taken = self.config.load.min(1.0) * f64::from(self.config.groups.count());
+        let whole = libm::floor(taken);
+        whole as u16 + u16::from(self.random.uniform() < taken - whole)
+    }
+
     /// Repetitions of a terminal that are due, as far as there is room.
     fn repeat(
         &mut self,
         now: Instant,
         slot: Slot,
         (user, direction): (UserIndex, Direction),
-        channel: &impl Channel,
+        channel: &mut impl Channel,
         free: &mut u16,
     ) {
-        let harq = &mut self.terminals[user.0 as usize].bearer(direction).harq;
+        let Some(terminal) = self.terminals[user.0 as usize].as_deref_mut() else { return };
+        let harq = &mut terminal.bearer(direction).harq;
         while let Some((process, block)) = harq.due(slot) {
             let (groups, needed) = (block.groups, block.needed);
             if groups > *free {
                 return;
             }
             *free -= groups;
+            self.used[direction as usize] += u64::from(groups);
             let sinr = channel.sinr(now, user, direction);
             let attempt = Attempt { needed, sinr, draw: self.random.uniform() };
             harq.repeat(slot, &self.config.duplex, process, attempt);
@@ -100,15 +118,17 @@ impl Cell {
         now: Instant,
         slot: Slot,
         (user, direction): (UserIndex, Direction),
-        channel: &impl Channel,
+        channel: &mut impl Channel,
     ) -> Option<Mcs> {
-        let bearer = self.terminals[user.0 as usize].bearer(direction);
-        let has_data = bearer.backlog() > ByteCount::new(0) && bearer.ready_at <= now;
-        if !has_data || !bearer.harq.is_ready(slot) {
+        let terminal = self.terminals[user.0 as usize].as_deref_mut()?;
+        let is_ready = terminal.ready_at(direction) <= now;
+        let margin = terminal.margins[direction as usize].map_or(Decibels::ZERO, |margin| margin.margin());
+        let bearer = terminal.bearer(direction);
+        if !is_ready || bearer.backlog() == ByteCount::new(0) || !bearer.harq.is_ready(slot) {
             return None;
         }
         let adaptation = self.config.adaptation(direction);
-        Some(adaptation.mcs(adaptation.cqi(channel.reported(now, user, direction))?))
+        Some(adaptation.mcs(adaptation.cqi(channel.reported(now, user, direction) + margin)?))
     }
 
     fn schedule(
@@ -116,11 +136,11 @@ impl Cell {
         now: Instant,
         slot: Slot,
         direction: Direction,
-        channel: &impl Channel,
+        channel: &mut impl Channel,
         free: u16,
         scratch: &mut Scratch,
     ) {
-        let Scratch { candidates, schemes, given } = scratch;
+        let Scratch { candidates, schemes, given, .. } = scratch;
         let groups = self.config.groups;
         let bits = |user: UserIndex, group: u16| {
             let place = candidates.binary_search_by_key(&user, |candidate| candidate.user).unwrap_or(0);
@@ -139,10 +159,10 @@ impl Cell {
     }
 
     /// The bits that a terminal has to send, as the station knows them.
-    fn candidate(&mut self, user: UserIndex, direction: Direction, grant: Option<Grant>) -> Candidate {
+    fn candidate(&self, user: UserIndex, direction: Direction, grant: Option<Grant>) -> Candidate {
         let backlog = match grant {
             Some(Grant::Scheduled(known)) => known,
-            _ => self.terminals[user.0 as usize].bearer(direction).backlog(),
+            _ => self.backlog(user, direction),
         };
         // With the headers of the segments at the block's ends.
         let headers = self.config.bearer.header * 2;
@@ -163,7 +183,7 @@ impl Cell {
         slot: Slot,
         user: UserIndex,
         (mcs, room): (Mcs, ByteCount),
-        channel: &impl Channel,
+        channel: &mut impl Channel,
         free: &mut u16,
     ) {
         let groups = &self.config.groups;
@@ -188,10 +208,10 @@ impl Cell {
         slot: Slot,
         (user, direction): (UserIndex, Direction),
         (mcs, blocks, groups): (Mcs, ResourceBlocks, u16),
-        channel: &impl Channel,
+        channel: &mut impl Channel,
     ) {
         let room = self.config.sizes(direction).size(mcs, blocks, self.symbols(slot));
-        let terminal = &mut self.terminals[user.0 as usize];
+        let Some(terminal) = self.terminals[user.0 as usize].as_deref_mut() else { return };
         let mut segments = self.spare.pop().unwrap_or_default();
         let before = terminal.bearer(direction).backlog();
         let is_poll = terminal.bearer(direction).fill(now, room, &mut segments);
@@ -211,8 +231,12 @@ impl Cell {
         let attempt = Attempt { needed, sinr, draw: self.random.uniform() };
         let block = Block { segments, is_poll, groups, needed };
         // A process is free: `scheme` has asked.
-        if terminal.bearer(direction).harq.send(slot, &self.config.duplex, block, attempt).is_ok() {
+        if let Ok(arrives) = terminal.bearer(direction).harq.send(slot, &self.config.duplex, block, attempt) {
             self.blocks += 1;
+            self.used[direction as usize] += u64::from(groups);
+            if let Some(margin) = &mut terminal.margins[direction as usize] {
+                margin.handle_outcome(arrives);
+            }
         }
         let scheduler = if direction == Direction::Down { &mut self.down } else { &mut self.up };
         scheduler.handle_served(slot, user, room.bits() as f64);
@@ -222,7 +246,8 @@ impl Cell {
     /// Takes the outcomes of a terminal's blocks, which are known at the end of the slot.
     fn collect(&mut self, slot: Slot, user: UserIndex, direction: Direction) {
         let ends_at = slot.after(1).start(self.config.numerology);
-        let harq = &mut self.terminals[user.0 as usize].bearer(direction).harq;
+        let Some(terminal) = self.terminals[user.0 as usize].as_deref_mut() else { return };
+        let harq = &mut terminal.bearer(direction).harq;
         while let Some((_, outcome)) = harq.poll_outcome() {
             self.on_air.push_back(OnAir { ends_at, user, direction, outcome });
         }

@@ -27,11 +27,11 @@ const AM: Mode =
 struct Constant(f64);
 
 impl Channel for Constant {
-    fn sinr(&self, _: Instant, _: UserIndex, _: Direction) -> Decibels {
+    fn sinr(&mut self, _: Instant, _: UserIndex, _: Direction) -> Decibels {
         Decibels(self.0)
     }
 
-    fn reported(&self, now: Instant, user: UserIndex, direction: Direction) -> Decibels {
+    fn reported(&mut self, now: Instant, user: UserIndex, direction: Direction) -> Decibels {
         self.sinr(now, user, direction)
     }
 }
@@ -69,6 +69,8 @@ fn lte(mode: Mode, combining: Combining) -> CellConfig {
             configured: None,
         },
         rrc: None,
+        outer_loop: None,
+        load: 0.0,
     }
 }
 
@@ -102,7 +104,7 @@ fn run(
     config: CellConfig,
     users: u32,
     arrivals: &[Arrival],
-    channel: &impl Channel,
+    channel: &mut impl Channel,
 ) -> (Vec<PacketOutcome>, u64) {
     let mut cell = Cell::new(config, 7);
     for _ in 0..users {
@@ -137,7 +139,7 @@ const NO_ERRORS: Combining = Combining::Fixed([0.0; 4]);
 #[test]
 fn a_lone_packet_takes_a_slot_down_and_a_grant_up() {
     let arrivals = [(0, 0, Direction::Down, 100), (20_000, 0, Direction::Up, 100)];
-    let (outcomes, wakes) = run(lte(AM, NO_ERRORS), 1, &arrivals, &Constant(20.0));
+    let (outcomes, wakes) = run(lte(AM, NO_ERRORS), 1, &arrivals, &mut Constant(20.0));
     let at: Vec<Instant> = outcomes.iter().map(|outcome| outcome.at).collect();
     // Up: the request in slot 22, the block in slot 30.
     assert_eq!(at, [Instant::from_millis(1), Instant::from_millis(31)]);
@@ -147,7 +149,7 @@ fn a_lone_packet_takes_a_slot_down_and_a_grant_up() {
 #[test]
 fn small_packets_of_several_terminals_share_a_slot() {
     let arrivals: Vec<Arrival> = (0..4).map(|user| (500, user, Direction::Down, 200)).collect();
-    let (outcomes, _) = run(lte(AM, NO_ERRORS), 4, &arrivals, &Constant(20.0));
+    let (outcomes, _) = run(lte(AM, NO_ERRORS), 4, &arrivals, &mut Constant(20.0));
     assert_eq!(outcomes.len(), 4);
     assert!(outcomes.iter().all(|outcome| outcome.at == Instant::from_millis(2)), "{outcomes:?}");
 }
@@ -156,7 +158,7 @@ fn small_packets_of_several_terminals_share_a_slot() {
 fn a_saturated_cell_has_the_rate_of_its_blocks() {
     let arrivals: Vec<Arrival> = (0..4_000).map(|id| (0, id % 4, Direction::Down, 1_000)).collect();
     for (combining, share) in [(NO_ERRORS, 1.0), (Combining::Fixed([0.1; 4]), 0.9)] {
-        let (outcomes, _) = run(lte(AM, combining), 4, &arrivals, &Constant(30.0));
+        let (outcomes, _) = run(lte(AM, combining), 4, &arrivals, &mut Constant(30.0));
         let until = Instant::from_millis(1_500);
         let arrived = outcomes.iter().filter(|outcome| outcome.at <= until).count();
         // MCS 28 on 24 resource blocks: 2196 B a millisecond, of which headers take a percent.
@@ -170,7 +172,7 @@ fn a_saturated_cell_has_the_rate_of_its_blocks() {
 fn a_released_terminal_waits_for_its_connection() {
     let config = CellConfig { rrc: Some(RrcConfig::LTE), ..lte(AM, NO_ERRORS) };
     let arrivals = [(100_000, 0, Direction::Down, 100), (1_600_000, 0, Direction::Down, 100)];
-    let (outcomes, _) = run(config, 1, &arrivals, &Constant(20.0));
+    let (outcomes, _) = run(config, 1, &arrivals, &mut Constant(20.0));
     let at: Vec<Instant> = outcomes.iter().map(|outcome| outcome.at).collect();
     // The page at 1280 ms, the promotion until 1570 ms; then the terminal is awake.
     assert_eq!(at, [Instant::from_millis(1_571), Instant::from_millis(1_601)]);
@@ -180,7 +182,7 @@ fn a_released_terminal_waits_for_its_connection() {
 fn losses_have_their_causes() {
     let arrivals: Vec<Arrival> = (0..200).map(|id| (id * 1_000, 0, Direction::Down, 500)).collect();
     let causes = |config, sinr| -> Vec<LossCause> {
-        let (outcomes, _) = run(config, 1, &arrivals, &Constant(sinr));
+        let (outcomes, _) = run(config, 1, &arrivals, &mut Constant(sinr));
         let mut found: Vec<LossCause> = outcomes
             .iter()
             .filter_map(|outcome| match outcome.fate {
@@ -224,7 +226,7 @@ proptest! {
         let mode = if is_acknowledged { AM } else { Mode::Unacknowledged };
         let combining = Combining::Fixed([error, error, error / 2.0, error / 4.0]);
         let config = if is_nr { nr(mode, combining) } else { lte(mode, combining) };
-        let (outcomes, _) = run(config, 3, &arrivals, &Constant(sinr));
+        let (outcomes, _) = run(config, 3, &arrivals, &mut Constant(sinr));
         let mut ids: Vec<u64> = outcomes.iter().map(|outcome| outcome.packet.id.0).collect();
         ids.sort();
         prop_assert_eq!(ids, (0..arrivals.len() as u64).collect::<Vec<_>>());

@@ -5,6 +5,7 @@ use core::f64::consts::TAU;
 use whimbrel_units::random::{Random, SplitMix64};
 
 use super::path_loss::Hertz;
+use super::turns::sine_cosine;
 
 /// Wavelengths travelled, the argument of fading: at constant speed the Doppler shift times the time.
 ///
@@ -94,7 +95,7 @@ const WAVES: usize = 12;
 /// Echoes of the longest profile.
 const TAPS: usize = 9;
 
-/// One wave: the cosine of its angle to the direction of travel, and its phase.
+/// One wave: the cosine of its angle to the direction of travel, and its phase in turns.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Wave {
     cosine: f64,
@@ -144,7 +145,7 @@ impl Fading {
             echo.amplitude = libm::sqrt(libm::pow(10.0, tap.1 / 10.0) / total / WAVES as f64);
             echo.waves = core::array::from_fn(|number| Wave {
                 cosine: libm::cos(TAU * (number as f64 + orientation) / WAVES as f64),
-                phase: TAU * random.uniform(),
+                phase: random.uniform(),
             });
         }
         Self { echoes, count: taps.len() }
@@ -156,9 +157,7 @@ impl Fading {
         for (found, echo) in echoes.iter_mut().zip(&self.echoes[..self.count]) {
             let mut sum = (0.0, 0.0);
             for wave in &echo.waves {
-                // Whole cycles are cut off first, which keeps the argument small on long journeys.
-                let cycles = travelled.0 * wave.cosine;
-                let (sine, cosine) = libm::sincos(TAU * (cycles - libm::floor(cycles)) + wave.phase);
+                let (sine, cosine) = sine_cosine(travelled.0 * wave.cosine + wave.phase);
                 sum = (sum.0 + cosine, sum.1 + sine);
             }
             *found = (echo.seconds, (sum.0 * echo.amplitude, sum.1 * echo.amplitude));
@@ -172,7 +171,7 @@ impl Response {
     fn amplitude(&self, offset: Hertz) -> Complex {
         let mut sum = (0.0, 0.0);
         for &(seconds, (real, imaginary)) in &self.echoes[..self.count] {
-            let (sine, cosine) = libm::sincos(-TAU * offset.0 * seconds);
+            let (sine, cosine) = sine_cosine(-offset.0 * seconds);
             sum = (sum.0 + real * cosine - imaginary * sine, sum.1 + real * sine + imaginary * cosine);
         }
         sum

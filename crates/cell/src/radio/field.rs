@@ -5,6 +5,7 @@ use core::f64::consts::TAU;
 use whimbrel_units::random::{Random, SplitMix64};
 
 use super::path_loss::Metres;
+use super::turns::cosine;
 use crate::level::Decibels;
 
 /// A place on the ground, in metres.
@@ -19,7 +20,7 @@ pub struct Place {
 /// Waves of a field: enough for values that are normal within 1 %.
 const WAVES: usize = 48;
 
-/// A plane wave: a wave vector in radians per metre, and a phase.
+/// A plane wave: a wave vector in turns per metre, and a phase in turns.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Wave {
     x: f64,
@@ -48,9 +49,9 @@ impl Field {
             let wave_number = libm::sqrt(1.0 / (rest * rest) - 1.0) / correlation.0;
             let direction = TAU * random.uniform();
             Wave {
-                x: wave_number * libm::cos(direction),
-                y: wave_number * libm::sin(direction),
-                phase: TAU * random.uniform(),
+                x: wave_number * libm::cos(direction) / TAU,
+                y: wave_number * libm::sin(direction) / TAU,
+                phase: random.uniform(),
             }
         });
         Self { waves }
@@ -59,7 +60,7 @@ impl Field {
     /// The value at a place, normal with mean 0 and variance 1.
     pub fn value(&self, place: Place) -> f64 {
         let sum: f64 =
-            self.waves.iter().map(|wave| libm::cos(wave.x * place.x + wave.y * place.y + wave.phase)).sum();
+            self.waves.iter().map(|wave| cosine(wave.x * place.x + wave.y * place.y + wave.phase)).sum();
         sum * libm::sqrt(2.0 / WAVES as f64)
     }
 }
