@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions per link forward, packet and 802.11 transmission of the simulator, held to recorded values.
+"""Instructions per link forward, packet, 802.11 transmission and MPDU of the simulator, as recorded.
 
 Usage: benches/instructions.py [--update] [--case F1]
 
@@ -55,9 +55,10 @@ CASES = {
     "D1": Case(("D1",), (2, 4)),
     "N1": Case(("N1",), (12, 14)),
     "F2": mobile((str(PEERS / "mob50.tcl"),), (14, 26)),
+    "AX": Case(("AX",), (2, 4), units=(("per_mpdu", "mpdus"),)),
     "M500": mobile(("500", "flows", "20", "begin", "0", "interval", "0.25", "rts", "3000"), (20, 40)),
 }
-"""F2 has the movements of a file; M500 500 nodes at the same density, each flow an eighth of the rate."""
+"""AX has 50 saturated stations, F2 the movements of a file; M500 500 nodes at its density, 1/8 of the rate."""
 # The C library picks its string functions by the processor; these are the ones that every x86-64 has.
 LACKING = "-AVX2,-AVX512F,-AVX512VL,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 PLAIN_PROCESSOR = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={LACKING}"}
