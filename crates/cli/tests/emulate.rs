@@ -213,6 +213,21 @@ fn programs_see_and_change_no_device_of_the_host() {
     assert_eq!(after, before, "the host's device was changed");
 }
 
+/// A program that may change the name of the host it sees.
+#[test]
+fn programs_do_not_change_the_name_of_the_host() {
+    let Some(directory) = directory() else { return };
+    let name = || fs::read_to_string("/proc/sys/kernel/hostname").expect("Linux has it");
+    let before = name();
+    let output = emulate(&directory, &["two.toml", "-q", "--", "sh", "-c", "hostname other && hostname"]);
+    let after = name();
+    if after != before {
+        let _ = fs::write("/proc/sys/kernel/hostname", &before);
+    }
+    assert_eq!(after, before, "the host's name was changed");
+    assert_eq!(stdout(&output), "other\n");
+}
+
 #[test]
 fn a_record_has_the_tables_of_a_run() {
     let Some(directory) = directory() else { return };

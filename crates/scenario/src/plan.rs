@@ -220,8 +220,8 @@ impl<P: TransportPlan> Plan<P> {
     }
 }
 
-/// Rows that the table of intervals may have: some gigabytes.
-const MAX_INTERVAL_ROWS: f64 = 2e7;
+/// Rows that the table of intervals may have. Each takes some 550 bytes, so that the table takes a gigabyte.
+const MAX_INTERVAL_ROWS: f64 = 2e6;
 
 /// The most bytes of a text that a scenario names, such as a trace.
 const MAX_FILE_BYTES: u64 = 1 << 30;

@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::timeout;
+use whimbrel_relay::text::quoted;
 
 use super::meter::ReceiverFigures;
 use super::plan::Plan;
@@ -83,6 +84,7 @@ impl Reader {
             bail!("the other end sent an unfinished or overlong line: it does not speak whimbrel perf");
         }
         let message = serde_json::from_slice(&line)
+            .map_err(|error| anyhow!(quoted(&error.to_string())))
             .context("the other end does not speak this version of whimbrel perf")?;
         Ok(Some(message))
     }

@@ -158,19 +158,20 @@ pub async fn serve(args: Server, observer: ServerObserver, mut stop: Stop) -> an
                 tokio::spawn(async move {
                     let secured = fingerprint.is_some();
                     match greet(stream, (peer, place), (&args, secured), (&addresses, &ports), (&waiting, &tests), &observer).await {
-                        Ok(false) => {}
-                        result => { let _ = done.send((peer, result.map(drop))); }
+                        Ok(Purpose::Connection) => {}
+                        Ok(Purpose::Test(result)) => { let _ = done.send((peer, true, result)); }
+                        Err(error) => { let _ = done.send((peer, false, Err(error))); }
                     }
                 });
             }
-            Some((peer, result)) = finished.recv() => {
+            Some((peer, was_test, result)) = finished.recv() => {
                 match result.map_err(anyhow::Error::downcast) {
                     // Without its observer the server is of no use.
                     Err(Ok(Unheard(error))) => return Err(error),
                     Err(Err(error)) => observer(ServerNotice::Failed { peer, reason: &format!("{error:#}") })?,
                     Ok(()) => {}
                 }
-                if args.one_off {
+                if args.one_off && was_test {
                     return Ok(());
                 }
             }
@@ -214,7 +215,15 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
     }
 }
 
-/// Handles a TCP connection by its first message. Returns `true` after a test.
+/// What a TCP connection was for.
+enum Purpose {
+    /// A test, which has ended.
+    Test(anyhow::Result<()>),
+    /// A connection of a test, or of none.
+    Connection,
+}
+
+/// Handles a TCP connection by its first message.
 async fn greet(
     stream: TcpStream,
     (peer, mut place): (SocketAddr, Place),
@@ -222,7 +231,7 @@ async fn greet(
     (addresses, ports): (&[IpAddr], &TestPorts),
     (waiting, tests): (&Waiting, &Places),
     observer: &ServerObserver,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Purpose> {
     let local = match stream.local_addr()? {
         // A link-local address has a zone.
         SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_none() => v6.into(),
@@ -231,7 +240,7 @@ async fn greet(
     let (mut reader, mut writer) = halves(stream);
     let first = tokio::select! {
         first = timeout(GREETING_TIME, reader.next()) => first.context("no message for 10 s")??,
-        () = place.taken() => return Ok(false),
+        () = place.taken() => return Ok(Purpose::Connection),
     };
     drop(place);
     match first {
@@ -249,14 +258,20 @@ async fn greet(
                 bail!("refused: {reason}");
             }
             let token = plan.token;
-            let place = tests.share(peer.ip());
-            let Some((mut place, receiver)) =
-                place.and_then(|place| Some((place, register(waiting, token)?)))
-            else {
-                let reason =
-                    format!("it runs {} tests already: --max-tests at the server", args.limits.max_tests);
-                writer.send(&Message::Refusal { reason }).await?;
-                return Ok(false);
+            let begun = match tests.share(peer.ip()).map(|place| (place, register(waiting, token))) {
+                Some((place, Some(receiver))) => Ok((place, receiver)),
+                Some((_, None)) => Err("it runs a test with this token already".to_owned()),
+                None => {
+                    let most = args.limits.max_tests;
+                    Err(format!("it runs {most} tests already: --max-tests at the server"))
+                }
+            };
+            let (mut place, receiver) = match begun {
+                Ok(begun) => begun,
+                Err(reason) => {
+                    writer.send(&Message::Refusal { reason }).await?;
+                    return Ok(Purpose::Connection);
+                }
             };
             let result = async {
                 let test_port = ports.open(&plan)?;
@@ -266,7 +281,7 @@ async fn greet(
             };
             let result = result.await;
             lock(waiting).remove(&token);
-            result.map(|()| true)
+            Ok(Purpose::Test(result))
         }
         Some(Message::TcpStream { token, stream }) => {
             let connection = reader.reunite(writer)?;
@@ -274,19 +289,19 @@ async fn greet(
             if let Some(test) = lock(waiting).get(&token) {
                 let _ = test.send(AcceptedConnection::Link(stream, Link::Tcp(Arc::new(connection))));
             }
-            Ok(false)
+            Ok(Purpose::Connection)
         }
         Some(Message::Resume { token, intervals }) => {
             let Some(test) = lock(waiting).get(&token).cloned() else {
                 let reason = "it has no such test any more".into();
                 writer.send(&Message::Refusal { reason }).await?;
-                return Ok(false);
+                return Ok(Purpose::Connection);
             };
             let _ = test.send(AcceptedConnection::Client(reader, writer, intervals));
-            Ok(false)
+            Ok(Purpose::Connection)
         }
         Some(_) => bail!("began with an unexpected message"),
-        None => Ok(false),
+        None => Ok(Purpose::Connection),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The messages of the TCP connection: a JSON value per line.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use whimbrel_relay::text::quoted;
 use whimbrel_units::{DataRate, Duration};
 
 use super::Mode;
@@ -128,6 +129,7 @@ impl Lines {
             None => Ok(None),
             Some(b'\n') => Ok(Some(
                 serde_json::from_slice(&line)
+                    .map_err(|error| anyhow!(quoted(&error.to_string())))
                     .context("the other end does not speak this version of whimbrel record")?,
             )),
             Some(_) => {
@@ -173,7 +175,7 @@ impl Lines {
                     }
                 }
                 Some(Message::Done { sent }) => return Ok((log, sent)),
-                Some(other) => bail!("expected the log of arrivals, found {other:?}"),
+                Some(other) => bail!("expected the log of arrivals, found {}", quoted(&format!("{other:?}"))),
                 None => bail!("the server has gone without its log of arrivals"),
             }
         }

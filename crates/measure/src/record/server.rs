@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use whimbrel_live::accept::{Place, Places, Turns, accept};
 use whimbrel_net::{Clock, enlarge_receive_buffer};
 use whimbrel_relay::Stop;
+use whimbrel_relay::text::quoted;
 use whimbrel_units::{DataRate, Duration};
 
 use super::probe::{Header, Kind};
@@ -197,7 +198,7 @@ async fn serve_one(client: Client, udp: &UdpSocket) -> anyhow::Result<(usize, u6
                 Some(Message::Stop { load_ms }) => plan.set(plan.get().limited(load_ms)),
                 // The client gets no more probes.
                 None => bail!("the client has gone"),
-                Some(other) => bail!("expected nothing but an early end while probes are sent, found {other:?}"),
+                Some(other) => bail!("expected nothing but an early end while probes are sent, found {}", quoted(&format!("{other:?}"))),
             },
         }
     };

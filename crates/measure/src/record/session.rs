@@ -110,7 +110,9 @@ async fn agree(Settings { host, mode, time, rate }: &Settings) -> anyhow::Result
         match timeout(ANSWER_TIME, lines.next()).await.with_context(|| format!("{name}: no answer"))?? {
             Some(Message::Accepted { token }) => token,
             Some(Message::Refused { reason }) => bail!("{name} refuses: {}", quoted(&reason)),
-            Some(other) => bail!("{name}: expected an answer to the plan, found {other:?}"),
+            Some(other) => {
+                bail!("{name}: expected an answer to the plan, found {}", quoted(&format!("{other:?}")))
+            }
             None => bail!("{name} has closed the connection"),
         };
     let udp = UdpSocket::bind(match peer {
@@ -171,7 +173,7 @@ async fn announce(udp: &UdpSocket, peer: SocketAddr, token: u64, lines: &mut Lin
             Err(_) => {}
             Ok(Ok(Some(Message::Start))) => return Ok(()),
             Ok(Ok(None)) => bail!("the server has received no datagram of this end: UDP may be blocked"),
-            Ok(Ok(other)) => bail!("expected the start, found {other:?}"),
+            Ok(Ok(other)) => bail!("expected the start, found {}", quoted(&format!("{other:?}"))),
             Ok(Err(error)) => return Err(error),
         }
     }
