@@ -9,6 +9,7 @@ from dataclasses import replace
 from whimbrel.paper import Item, Paper, Quick
 from whimbrel.papers.lda import (
     air,
+    air_today,
     beyond,
     claims_alone,
     claims_backbone,
@@ -279,6 +280,7 @@ PAPER = Paper(
         *drift.ITEMS,
         *recorded.ITEMS,
         air.ITEM,
+        air_today.ITEM,
         Item(
             key="video",
             title="A video of 500 kbit/s over the wireless backbone",

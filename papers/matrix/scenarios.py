@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.paper import Item, Paper, Quick
-from whimbrel.papers.matrix import claims, recorded
+from whimbrel.papers.matrix import claims, recorded, wifi_today
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
 from whimbrel.papers.matrix.networks import DIFFERENTIATING, NETWORKS, scenario
 from whimbrel.papers.matrix.schemes import (
@@ -115,6 +115,7 @@ PAPER = Paper(
     items=[
         *(_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)),
         REPORTS,
+        wifi_today.ITEM,
         *map(_differentiation, DIFFERENTIATING),
     ],
     claims=claims.CLAIMS,

@@ -41,7 +41,7 @@ ELSEWHERE = (
 LONG = (
     r"^whimbrel reproduce \w+( --quick)?( *#.*)?$",
     r"reproduce (freeze|reorder|confront|winf)",
-    r"mac-retries",
+    r"mac-retries|air-today|wifi-today",
 )
 CLUSTER = (r"--scheduler tcp",)
 READERS = (r"zsh\)", r"man -l -")
