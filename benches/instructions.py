@@ -58,7 +58,7 @@ CASES = {
     "AX": Case(("AX",), (2, 4), units=(("per_mpdu", "mpdus"),)),
     "M500": mobile(("500", "flows", "20", "begin", "0", "interval", "0.25", "rts", "3000"), (20, 40)),
 }
-"""AX has 50 saturated stations, F2 the movements of a file; M500 500 nodes at its density, 1/8 of the rate."""
+"""AX has 50 saturated stations, F2 the movements of a file, M500 500 nodes at its density."""
 # The C library picks its string functions by the processor; these are the ones that every x86-64 has.
 LACKING = "-AVX2,-AVX512F,-AVX512VL,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 PLAIN_PROCESSOR = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={LACKING}"}
