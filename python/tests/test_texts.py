@@ -45,7 +45,7 @@ def test_a_sweep_has_a_bound() -> None:
 def test_signs_that_an_encoding_lacks_are_written_with_others(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
-    texts.make_printable()
-    print("1 ± 2 × 3 Gespräch")
-    sys.stdout.flush()
+    with texts.printable_streams():
+        print("1 ± 2 × 3 Gespräch")
+        sys.stdout.flush()
     assert written.getvalue() == b"1 +- 2 x 3 Gespr?ch\n"

@@ -40,8 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    texts.make_printable()
+    with texts.printable_streams():
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _run(given: list[str]) -> int:
     try:
         return _dispatch(given)
     except CampaignInterrupted as stop:

@@ -1,6 +1,20 @@
-"""Errors that the user can correct."""
+"""Errors that the user can correct, and the form of text that they quote."""
 
 from __future__ import annotations
+
+import re
+
+# Control characters except line ends and tabs, and characters that change the direction or the lines of the
+# text around them: the same as of the compiled part.
+_COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal obeys.
+
+    The escapes are those of JSON, so that JSON remains JSON.
+    """
+    return _COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 class WhimbrelError(Exception):
@@ -10,6 +24,10 @@ class WhimbrelError(Exception):
     """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        # A message may quote a file, and a traceback prints it as well.
+        return printable(super().__str__())
 
 
 class UsageError(WhimbrelError):

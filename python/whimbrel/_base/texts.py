@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, TextIO, cast
+
+from whimbrel.errors import printable
 
 MOST_BYTES = 1 << 30
 """The largest file that is read as text."""
@@ -43,12 +48,45 @@ def _transliterated(error: UnicodeError) -> tuple[str, int]:
     return "".join(_PLAIN.get(sign, "?") for sign in error.object[error.start : error.end]), error.end
 
 
-def make_printable() -> None:
-    """Lets standard output and error print any text in the encoding that they have.
+class _Guarded:
+    """A stream to which only printable text is written."""
 
-    Signs that the encoding lacks, as ASCII lacks `±`, are written with others.
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+
+    def write(self, text: str) -> int:
+        """Writes the text, and returns its length as of a plain stream."""
+        self.unguarded.write(printable(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Writes the lines."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - everything else of the stream
+        return getattr(self.unguarded, name)
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """The stream itself, for code whose own escape sequences colour the text."""
+    return stream.unguarded if isinstance(stream, _Guarded) else stream
+
+
+@contextlib.contextmanager
+def printable_streams() -> Iterator[None]:
+    """Lets standard output and error print any text in the encoding that they have, without obeying it.
+
+    Signs that the encoding lacks, as ASCII lacks `±`, are written with others. What a terminal would obey is
+    escaped: a message may quote a file.
     """
     codecs.register_error("whimbrel", _transliterated)
-    for stream in (sys.stdout, sys.stderr):
+    before = sys.stdout, sys.stderr
+    for stream in before:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="whimbrel")
+    sys.stdout, sys.stderr = (cast(TextIO, _Guarded(unguarded(stream))) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from whimbrel._base import terminal
+
 
 class Progress(Protocol):
     """Receives a campaign's progress; entered at its start, left at its end."""
@@ -73,9 +75,9 @@ class Bar:
             TimeElapsedColumn(),
             TextColumn("left:"),
             TimeRemainingColumn(),
-            console=console or Console(stderr=True),
+            console=console or terminal.console(stderr=True),
         )
-        self._task = self._bars.add_task(title, total=0)
+        self._task = self._bars.add_task(terminal.markup(title), total=0)
         self._planned = 0
 
     def __enter__(self) -> Self:

@@ -10,12 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from whimbrel import figures
-from whimbrel._base import extras, output, paper_folders, quantities, terminal
+from whimbrel._base import extras, output, paper_folders, quantities
+from whimbrel._base.terminal import markup, print_line, print_table
 from whimbrel._reproduce import paper, rebuild
 from whimbrel._reproduce import reproduce as paper_runs
 from whimbrel._reproduce import sweep as sweep_runs
@@ -296,11 +295,11 @@ def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         print(json.dumps(listed))
         return
     for each in papers:
-        _print(f"[bold]{each.key}[/]  {escape(each.title)} ({escape(each.credit)})")
+        print_line(f"[bold]{each.key}[/]  {markup(each.title)} ({markup(each.credit)})")
         for item in each.items:
             mark = "*" if item.key in each.headline else " "
-            _print(f"  {mark} {item.key:<12} {escape(item.source)}: {escape(item.title)}")
-    _print("* made by `whimbrel reproduce` without arguments")
+            print_line(f"  {mark} {item.key:<12} {markup(item.source)}: {markup(item.title)}")
+    print_line("* made by `whimbrel reproduce` without arguments")
 
 
 def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool) -> None:
@@ -310,19 +309,19 @@ def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool)
         return
     for key, checked in claims.items():
         quick = " (quick pass: fewer and shorter runs)" if any(claim["quick"] for claim in checked) else ""
-        _print(f"[bold]{key}[/]{quick}")
+        print_line(f"[bold]{key}[/]{quick}")
         for source, whose in (("paper", "claims of the paper"), ("ours", "claims of our own")):
             mine = [claim for claim in checked if claim["source"] == source]
             if mine:
-                _print(f"  {whose}, {len(mine)}: {counted(mine)}")
+                print_line(f"  {whose}, {len(mine)}: {counted(mine)}")
         for claim in checked:
             colour = {True: "green", False: "red", None: "yellow"}[claim["holds"]]
             ours = " [dim](ours)[/]" if claim["source"] == "ours" else ""
-            _print(f"  [{colour}]{claim['verdict']:13}[/]  {escape(claim['claim'])}{ours}")
+            print_line(f"  [{colour}]{claim['verdict']:13}[/]  {markup(claim['claim'])}{ours}")
             if not claim["holds"]:
-                _print(f"  {'':13}  [dim]{escape(claim['evidence'])}[/]")
+                print_line(f"  {'':13}  [dim]{markup(claim['evidence'])}[/]")
                 if claim["reason"]:
-                    _print(f"  {'':13}  [dim]{escape(claim['reason'])}[/]")
+                    print_line(f"  {'':13}  [dim]{markup(claim['reason'])}[/]")
     _say({"report": str(index)}, as_json=False)
 
 
@@ -347,11 +346,11 @@ def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
                 summary += f" (of {interval.n})"
             cells.append(summary + ("*" if sweep_runs.wide(plan, line, name) else ""))
         runs = max(len(value.seeds) for value in line.values.values())
-        table.add_row(*map(escape, [*line.settings.values(), line.flow, *cells]), str(runs))
-    terminal.print_table(table)
+        table.add_row(*map(markup, [*line.settings.values(), line.flow, *cells]), str(runs))
+    print_table(table)
     if swept.sheet.note:
         star = "* " if sweep_runs.unreached(plan, swept.lines) else ""
-        _print(escape(f"{star}{swept.sheet.note}"))
+        print_line(markup(f"{star}{swept.sheet.note}"))
 
 
 def _say(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -359,8 +358,4 @@ def _say(summary: Mapping[str, Any], *, as_json: bool) -> None:
         print(json.dumps(summary))
     else:
         for name, value in summary.items():
-            _print(f"{name}: {escape(str(value))}")
-
-
-def _print(line: str) -> None:
-    Console(highlight=False, soft_wrap=True).print(line)
+            print_line(f"{name}: {markup(str(value))}")

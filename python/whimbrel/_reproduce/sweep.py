@@ -34,7 +34,7 @@ from whimbrel._values.columns import metric as metric_of
 from whimbrel._values.columns import unit as unit_of
 from whimbrel._values.sheet import Value, replace_text
 from whimbrel._values.statistics import Precision
-from whimbrel.errors import PaperError, ScenarioError, UsageError
+from whimbrel.errors import PaperError, ScenarioError, UsageError, printable
 
 DEFAULT_METRICS = ("goodput_bps", "delay_mean_s")
 """Default columns of the `flows` table for a sweep."""
@@ -160,7 +160,7 @@ def read(plan: Plan, out: Path) -> Swept:
     records = Records(out / plan.group / RECORDS)
     try:
         wanted: Sequence[str] = plan.details["metrics"]
-        settings: Sequence[Mapping[str, str]] = plan.details["settings"]
+        settings = [_printable(each) for each in plan.details["settings"]]
         random: Sequence[bool] = plan.details["random"]
     except KeyError as error:
         raise PaperError(
@@ -182,16 +182,16 @@ def read(plan: Plan, out: Path) -> Swept:
                 writer.writerow([*setting, "seed", "flow", *head])
             for row in compared(result):
                 cells = [_plain(flows[column][row]) if column in flows else "" for column in head]
-                writer.writerow([*setting.values(), seed, flows["flow"][row], *cells])
+                writer.writerow([*setting.values(), seed, printable(str(flows["flow"][row])), *cells])
         for row in compared(found[0]):
             flow = str(found[0].flows["flow"][row])
             values = {}
             for name in wanted:
                 unit = unit_of(name)
                 sample = np.array([result.flows.one(name, flow=flow) for result in found]) * unit.factor
-                label = f"{flow} ({each.row})" if len(plan.cells) > 1 else flow
+                label = printable(f"{flow} ({each.row})" if len(plan.cells) > 1 else flow)
                 values[name] = Value(sample, seeds=each.seeds, name=label, unit=unit.unit)
-            lines.append(Line(setting, flow, values, varies))
+            lines.append(Line(setting, printable(flow), values, varies))
     sheet = _sheet(plan, lines, wanted)
     about = [unreached(plan, lines), _once(lines), _one_path(plan, lines)]
     sheet.note = " ".join([*filter(None, about), *notes])
@@ -302,6 +302,11 @@ def axis(key: str, values: Sequence[str]) -> tuple[str, list[str]]:
     return key, list(values)
 
 
+def _printable(setting: Mapping[str, str]) -> dict[str, str]:
+    """The names of a combination for tables and files, which a spreadsheet shows as well."""
+    return {printable(key): printable(value) for key, value in setting.items()}
+
+
 def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
     """The first key determines the rows, flows and the other keys the columns."""
     first, *others = list(lines[0].settings) or [""]
@@ -311,7 +316,7 @@ def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
     shown = dict(zip(values, rows, strict=True))
     made = Sheet(
         key=plan.item,
-        title=plan.details["title"],
+        title=printable(str(plan.details["title"])),
         rows=rows,
         columns=[],
         metrics=[metric_of(name) for name in wanted],
@@ -373,7 +378,7 @@ def _notes(result: Result) -> Iterator[str]:
         return
     for row in range(table.rows):
         # Without the time, which may differ from run to run.
-        yield f"{table['subject'][row]}: {table['note'][row]}."
+        yield printable(f"{table['subject'][row]}: {table['note'][row]}.")
 
 
 def _once(lines: Sequence[Line]) -> str:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
 
-from whimbrel._base import extras
-from whimbrel.errors import WhimbrelError
+from whimbrel._base import extras, terminal
+from whimbrel.errors import WhimbrelError, printable
 
 if TYPE_CHECKING:
     import pandas
@@ -147,7 +146,7 @@ def table_html(table: Table, caption: str = "", columns: Sequence[str] | None = 
     half = _ROWS // 2
     rows = range(table.rows)
     shown = [*rows] if table.rows <= _ROWS else [*rows[:half], None, *rows[-half:]]
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    head = "".join(f'<th scope="col">{escape(printable(name))}</th>' for name in names)
     body = []
     for row in shown:
         if row is None:
@@ -166,7 +165,7 @@ def table_html(table: Table, caption: str = "", columns: Sequence[str] | None = 
 
 def table_text(table: Table) -> str:
     """The rows of a table, or its first and last, in the columns that fit into the terminal."""
-    width = Console().width
+    width = terminal.console().width
     half = _ROWS // 2
     rows = [*range(table.rows)]
     gap = table.rows > _ROWS
@@ -174,7 +173,7 @@ def table_text(table: Table) -> str:
     columns: dict[str, list[str]] = {}
     room = width
     for name, values in table.items():
-        cells = [name, *(_plain(values[row]) for row in shown)]
+        cells = [printable(name), *(_plain(values[row]) for row in shown)]
         size = max(map(len, cells))
         if columns and size > room:
             break
@@ -185,7 +184,7 @@ def table_text(table: Table) -> str:
     if gap:
         lines.insert(1 + half, f"… {table.rows - 2 * half} more rows")
     more = [name for name in table if name not in columns]
-    names = f", and {len(more)} more columns: {', '.join(more)}" if more else ""
+    names = f", and {len(more)} more columns: {', '.join(map(printable, more))}" if more else ""
     count = f"{table.rows} row{'' if table.rows == 1 else 's'}"
     return "\n".join([*lines, *textwrap.wrap(f"{count}{names}", max(width, 20))])
 
@@ -193,4 +192,4 @@ def table_text(table: Table) -> str:
 def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
     if isinstance(value, np.floating):
         return "–" if np.isnan(value) else f"{value:.5g}"
-    return str(value)
+    return printable(str(value))

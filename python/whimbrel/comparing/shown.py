@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape as plain
 from rich.table import Table
 
-from whimbrel._base.terminal import print_table
+from whimbrel._base.terminal import markup, print_line, print_table
 from whimbrel._show.page.sections import whole
 from whimbrel._values.columns import metric as metric_of
 from whimbrel._values.columns import unit as unit_of
@@ -92,7 +90,6 @@ def _entry(each: Change) -> dict[str, Any]:
 
 def print_text(comparison: Comparison, *, every: bool) -> None:
     """Prints the changed and undecided numbers, or all."""
-    console = Console(highlight=False)
     listed = [each for each in comparison.changes if every or each.verdict in ("changed", "undecided")]
     if listed:
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -106,14 +103,14 @@ def print_text(comparison: Comparison, *, every: bool) -> None:
             word = each.judgement or each.verdict
             colour = _COLOURS.get(word)
             cells[-1] = f"[{colour}]{word}[/]" if colour else word
-            table.add_row(*map(plain, cells[:-1]), cells[-1])
+            table.add_row(*map(markup, cells[:-1]), cells[-1])
         print_table(table)
     lines = [summary(comparison)]
     for name, missing in (("A", comparison.only_a), ("B", comparison.only_b)):
         if missing:
             lines.append(f"only in {name}: {_listed(missing)}")
     for line in lines:
-        console.print(plain(line), soft_wrap=True)
+        print_line(markup(line))
 
 
 def _listed(missing: Sequence[tuple[str, str]]) -> str:

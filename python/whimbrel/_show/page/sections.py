@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from whimbrel._values.sheet import StoredSheet
+from whimbrel.errors import printable
 
 Claim = Mapping[str, Any]
 """An entry of `claims.json`."""
@@ -106,7 +107,10 @@ def asset(name: str) -> str:
 
 
 def whole(title: str, body: Iterable[str]) -> str:
-    """A page of these parts, with the styles in it."""
+    """A page of these parts, with the styles in it.
+
+    Names and titles change neither the direction nor the lines of the text around them.
+    """
     parts = [
         "<!doctype html>",
         '<html lang="en">',
@@ -123,4 +127,4 @@ def whole(title: str, body: Iterable[str]) -> str:
         "</html>",
         "",
     ]
-    return "\n".join(parts)
+    return printable("\n".join(parts))
