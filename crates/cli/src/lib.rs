@@ -13,6 +13,7 @@
 //!   commands of both languages: the overview and the dispatch read the list, and tests compare it with the
 //!   compiled part.
 
+mod bounded_lines;
 mod command_tree;
 mod commands;
 mod exit;

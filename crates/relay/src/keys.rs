@@ -1,6 +1,7 @@
 //! Keys, certificates and secrets in files, and the security of connections that they give.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -84,11 +85,12 @@ pub fn secret(text: &str, origin: &str) -> anyhow::Result<SharedSecret> {
 /// The file cannot be read, or is too long for a key.
 pub fn read(path: &Path) -> anyhow::Result<String> {
     let name = || path.display().to_string();
-    let length = fs::metadata(path).with_context(name)?.len();
-    if length > LARGEST {
-        bail!("{}: {length} bytes are too many for a key or certificate", path.display());
+    let mut text = String::new();
+    File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text)).with_context(name)?;
+    if text.len() as u64 > LARGEST {
+        bail!("{}: more than {LARGEST} bytes are too many for a key or certificate", path.display());
     }
-    fs::read_to_string(path).with_context(name)
+    Ok(text)
 }
 
 /// Reads a text file that only its owner should be able to read.

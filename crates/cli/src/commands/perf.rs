@@ -5,7 +5,9 @@ mod live;
 mod output;
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand, ValueEnum};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_measure::perf::{
@@ -15,6 +17,7 @@ use whimbrel_measure::perf::{
 use whimbrel_net::{HostPort, ServiceCode};
 use whimbrel_relay::Protection;
 use whimbrel_relay::address::{is_loopback, parse_own, parse_server};
+use whimbrel_relay::text::quoted;
 use whimbrel_units::{DataRate, Duration};
 
 use super::transport::{CongestionControl, LossDifferentiation, Marking, OwnAddress, Reordering};
@@ -130,8 +133,8 @@ pub(crate) struct ClientArgs {
     rate: Option<DataRate>,
     /// Send the schedule in this file repeatedly, instead of datagrams of one size: CSV with the header
     /// time_s,size_bytes or time_s,size_bytes,frame,type, one line per datagram.
-    #[arg(long, value_name = "FILE", value_parser = parse_schedule, conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"], help_heading = ADVANCED, hide_short_help = true)]
-    schedule: Option<Schedule>,
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"], help_heading = ADVANCED, hide_short_help = true)]
+    schedule: Option<PathBuf>,
     /// Application data per datagram, in bytes; with --tcp, bytes per write [default: 1200; with --tcp 128 kB, or what arises
     /// in 10 ms at the rate]
     #[arg(long, short = 'l', value_parser = clap::value_parser!(u32).range(i64::from(MIN_SIZE)..=i64::from(LARGEST_WRITE)))]
@@ -211,22 +214,27 @@ impl ClientArgs {
     }
 }
 
+/// The most bytes of the file of a schedule.
+const LONGEST_SCHEDULE: u64 = 1 << 28;
+
 /// Reads the file of a schedule.
-fn parse_schedule(path: &str) -> Result<Schedule, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+fn read_schedule(path: &Path) -> anyhow::Result<Schedule> {
+    let name = || quoted(&path.display().to_string());
+    let text = whimbrel_lab::scenario::text::read(path, LONGEST_SCHEDULE).with_context(name)?;
     let is_video = text.lines().next().is_some_and(|header| header.contains("frame"));
     let parsed = if is_video { Schedule::parse_video(&text) } else { Schedule::parse_trace(&text) };
-    let schedule = parsed.map_err(|error| error.to_string())?;
+    let schedule = parsed.with_context(name)?;
     let fits = (MIN_SIZE..=MAX_SIZE).contains(&schedule.largest());
     if fits {
         Ok(schedule)
     } else {
-        Err(format!(
-            "its largest datagram has {} bytes: expected {} to {}",
+        bail!(
+            "{}: its largest datagram has {} bytes: expected {} to {}",
+            name(),
             schedule.largest(),
             MIN_SIZE,
             MAX_SIZE
-        ))
+        )
     }
 }
 
@@ -374,7 +382,8 @@ fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
     };
     let default_rate = if transport == Transport::Udp { 1e6 } else { f64::INFINITY };
     let rate = args.rate.map_or(default_rate, |rate| rate.as_bits_per_second());
-    let size = match (&args.schedule, args.size) {
+    let schedule = args.schedule.as_deref().map(read_schedule).transpose()?;
+    let size = match (&schedule, args.size) {
         (Some(schedule), _) => schedule.largest(),
         (None, Some(size)) => size,
         (None, None) if transport == Transport::Tcp => write_size(DataRate::from_bits_per_second(rate)),
@@ -402,12 +411,7 @@ fn plan(args: &ClientArgs, is_secured: bool) -> Result<Plan, Failure> {
             loss_detection: args.loss_detection.into(),
             latency_s: args.latency.map(|latency| latency.as_secs_f64()),
         },
-        load: Load {
-            size,
-            rate_bps: rate.is_finite().then_some(rate),
-            bytes: args.bytes,
-            media: args.schedule.clone(),
-        },
+        load: Load { size, rate_bps: rate.is_finite().then_some(rate), bytes: args.bytes, media: schedule },
         times: Times {
             time_s: args.time.unwrap_or(default_time).as_secs_f64(),
             omit_s: args.omit.as_secs_f64(),

@@ -9,6 +9,7 @@ use whimbrel_control::loss_differentiation::{PacketArrival, SequenceBits};
 use whimbrel_units::{ByteCount, Instant};
 
 use super::schemes_without_send_times;
+use crate::bounded_lines::BoundedLines;
 
 /// The contents of the file.
 #[derive(Debug)]
@@ -54,7 +55,8 @@ pub(super) fn read(
     bits: Option<Option<SequenceBits>>,
 ) -> anyhow::Result<Arrivals> {
     let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
-    let mut reader = ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(file);
+    let mut reader =
+        ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(BoundedLines::new(file));
     parse(&mut reader, needs_send_times, bits).with_context(|| path.display().to_string())
 }
 

@@ -1,10 +1,13 @@
 //! The losses of a run's table of packets (`run --out`, with `record.packets`).
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use whimbrel_inspect::loss_fit::LossRuns;
+
+use crate::bounded_lines::BoundedLines;
 
 /// Fates of packets that arrived.
 const ARRIVED: [&str; 4] = ["received", "damaged", "late", "refused"];
@@ -13,7 +16,7 @@ const WITHOUT_PACKET: [&str; 3] = ["expired", "send-queue", "repaired"];
 
 /// The packets of a flow in the order of their sending: that named, or the one with the most. Returns its name, too.
 pub(super) fn read(file: &Path, wanted: Option<&str>) -> anyhow::Result<(String, LossRuns)> {
-    let mut reader = csv::Reader::from_path(file)?;
+    let mut reader = csv::Reader::from_reader(BoundedLines::new(File::open(file)?));
     let header = reader.headers()?.clone();
     let column = |name: &str| {
         let place = header.iter().position(|column| column == name);
