@@ -18,7 +18,7 @@ impl Decibels {
 
     /// The power ratio.
     pub fn ratio(self) -> f64 {
-        libm::pow(10.0, self.0 / 10.0)
+        libm::exp2(self.0 * (core::f64::consts::LOG2_10 / 10.0))
     }
 
     /// The greater of the two.

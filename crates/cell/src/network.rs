@@ -1,8 +1,8 @@
 //! Several base stations, and the terminals that move between them.
 //!
 //! A [`Network`] has the shape of a [`Cell`]: packets and the time go in, outcomes and a deadline come out.
-//! The network asks a [`Mobility`] where terminals are, and finds the rest itself: what they receive, which cell serves
-//! them, when they change it, and how much the cells disturb each other.
+//! The network asks a [`Mobility`] where terminals are, and finds the rest itself: what they receive, which
+//! cell serves them, when they change it, and how much the cells disturb each other.
 
 mod background;
 mod config;

@@ -21,7 +21,7 @@ mod report;
 mod sight;
 mod turns;
 
-pub use fading::{Cycles, DelayProfile, Fading, Response, doppler_shift};
+pub use fading::{Comb, Cycles, DelayProfile, Fading, Response, doppler_shift};
 pub use field::{Field, Place, Shadowing};
 pub use outer_loop::OuterLoop;
 pub use path_loss::{Environment, Hertz, Metres, PathLoss, Sight};

@@ -91,6 +91,15 @@ struct Mean {
 /// ns-3's mean rate at the beginning, in bits per slot: small, so that it can be a divisor.
 const NEARLY_NOTHING: f64 = 8e-3;
 
+/// A candidate while groups are given away.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Rest {
+    /// Bits that have no group yet.
+    bits: f64,
+    /// Factor on the rate.
+    weight: f64,
+}
+
 /// The scheduler of one direction of a cell.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheduler {
@@ -98,8 +107,8 @@ pub struct Scheduler {
     means: Vec<Option<Mean>>,
     /// The user after the last of round robin's turns.
     turn: UserIndex,
-    /// Bits of the candidates that have no group yet, kept for its memory.
-    rest: Vec<f64>,
+    /// What the candidates have no group for yet, kept for its memory.
+    rest: Vec<Rest>,
 }
 
 impl Scheduler {
@@ -165,20 +174,21 @@ impl Scheduler {
         }
         let mut rest = core::mem::take(&mut self.rest);
         rest.clear();
-        rest.extend(candidates.iter().map(|candidate| candidate.backlog));
+        rest.extend(candidates.iter().map(|candidate| Rest {
+            bits: candidate.backlog,
+            weight: match self.policy {
+                Policy::ProportionalFair { .. } => 1.0 / self.mean(now, candidate.user),
+                _ => 1.0,
+            },
+        }));
         for group in 0..groups {
             let value = |place: usize| {
-                let user = candidates[place].user;
-                let value = bits(user, group);
-                match self.policy {
-                    _ if rest[place] <= 0.0 => 0.0,
-                    Policy::ProportionalFair { .. } => value / self.mean(now, user),
-                    _ => value,
-                }
+                let Rest { bits: rest, weight } = rest[place];
+                if rest <= 0.0 { 0.0 } else { bits(candidates[place].user, group) * weight }
             };
             let place = best(candidates.len(), value);
             if let Some(place) = place {
-                rest[place] -= bits(candidates[place].user, group);
+                rest[place].bits -= bits(candidates[place].user, group);
             }
             given.push(place.map(|place| candidates[place].user));
         }

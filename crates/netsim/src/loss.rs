@@ -27,6 +27,18 @@ pub enum MediumLoss {
     /// The packet was never transmitted: the receiver's address was not resolved, or a newer packet replaced this one while it
     /// was held for the resolution.
     Unresolved,
+    /// The queue of the bearer was full: congestion.
+    BearerQueue,
+    /// The packet has waited for longer than the discard timer of its bearer: congestion.
+    Discard,
+    /// All transmissions of a block with a part of it failed, and RLC does not repeat.
+    Harq,
+    /// RLC has given up waiting for a part of it.
+    Rlc,
+    /// PDCP has not waited for it.
+    Order,
+    /// The terminal has left the cell that had the packet.
+    Handover,
 }
 
 impl MediumLoss {
@@ -42,6 +54,12 @@ impl MediumLoss {
             Self::OffChannel => "off-channel",
             Self::NotAssociated => "not-associated",
             Self::Unresolved => "arp",
+            Self::BearerQueue => "queue",
+            Self::Discard => "discard",
+            Self::Harq => "harq",
+            Self::Rlc => "rlc",
+            Self::Order => "order",
+            Self::Handover => "handover",
         }
     }
 }
@@ -100,6 +118,7 @@ impl LossCause {
                 | Self::HostOverflow(_)
                 | Self::StationOverflow(_)
                 | Self::StationDrop(_)
+                | Self::Medium(_, MediumLoss::BearerQueue | MediumLoss::Discard)
         )
     }
 }

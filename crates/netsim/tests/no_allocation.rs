@@ -1,7 +1,17 @@
-//! Frames of an 802.11 medium cost no heap allocation in the steady state.
+//! Frames of an 802.11 medium and packets of a cell cost no heap allocation in the steady state.
 
 use allocation_counter::measure;
-use whimbrel_netsim::medium::{ArpConfig, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
+use whimbrel_cell::ResourceBlocks;
+use whimbrel_cell::cell::CellConfig;
+use whimbrel_cell::handover::{CellIndex, HandoverConfig, RadioLinkConfig};
+use whimbrel_cell::level::Decibels;
+use whimbrel_cell::network::{
+    NetworkConfig, RadioConfig, ReportConfig, ShadowingConfig, SiteConfig, TerminalConfig,
+};
+use whimbrel_cell::radio::{Hertz, Metres, Place};
+use whimbrel_netsim::medium::{
+    ArpConfig, CellularMedium, InfrastructureConfig, StationRole, WifiConfig, WifiMedium,
+};
 use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::{
     Agent, Ecn, FlowId, HostConfig, LinkConfig, NodeId, Packet, PacketId, QueueLimit, SimulationConfig,
@@ -127,4 +137,54 @@ fn packets_of_a_host_do_not_allocate_in_the_steady_state() {
     let before = simulator.agent(sink).received;
     let info = measure(|| simulator.run_until(Instant::from_secs(2)));
     assert_eq!((info.count_total, simulator.agent(sink).received - before), (0, 500));
+}
+
+/// Packets each 2 ms to and from each of three terminals of a cell, two of which fade.
+#[test]
+fn packets_of_a_cell_do_not_allocate_in_the_steady_state() {
+    let (carrier, blocks) = (Hertz::from_gigahertz(2.0), ResourceBlocks(50));
+    let site = SiteConfig {
+        place: Place::default(),
+        cell: CellConfig::lte(blocks),
+        radio: RadioConfig::urban(carrier, blocks),
+        background: None,
+    };
+    let milliseconds = Duration::from_millis;
+    let config = NetworkConfig {
+        sites: vec![site],
+        shadowing: ShadowingConfig { deviation: Decibels(6.0), distance: Metres(50.0) },
+        least_speed: 1.0,
+        reports: ReportConfig { period: milliseconds(5), delay: milliseconds(6), error: Decibels(1.0) },
+        a3: None,
+        handover: HandoverConfig::lte(1),
+        forwards: true,
+        radio_link: RadioLinkConfig::DEFAULT,
+        seed: 1,
+    };
+    let first = TerminalConfig { cell: CellIndex(0), planned: Vec::new() };
+    let path = |k: u32| Path::fixed(Position { x: 60.0 + 70.0 * f64::from(k), y: 0.0 });
+    let medium =
+        CellularMedium::new(config, &[first.clone(), first.clone(), first], (0..3).map(path).collect());
+    let mut simulator = Simulator::new(SimulationConfig::default());
+    let medium = simulator.add_medium(medium.expect("a cell"));
+    let nodes: Vec<NodeId> = (0..4).map(|k| simulator.add_node(&format!("n{k}"))).collect();
+    for &node in &nodes {
+        simulator.add_station(node, medium, &Discipline::DropTail, QueueLimit::Unlimited).expect("a queue");
+    }
+    let mut sinks = Vec::new();
+    for number in 0..6 {
+        let (flow, interval, next) = (FlowId(number), milliseconds(2), Instant::ZERO);
+        let terminal = nodes[1 + number as usize / 2];
+        let (from, to) = if number % 2 == 0 { (nodes[0], terminal) } else { (terminal, nodes[0]) };
+        simulator.add_agent(from, flow, Constant { to: Some(to), flow, interval, next, received: 0 });
+        sinks.push(simulator.add_agent(to, flow, Constant { to: None, flow, interval, next, received: 0 }));
+    }
+    simulator.run_until(Instant::from_secs(20));
+    let received = |simulator: &Simulator<Constant>| -> u64 {
+        sinks.iter().map(|&sink| simulator.agent(sink).received).sum()
+    };
+    let before = received(&simulator);
+    let info = measure(|| simulator.run_until(Instant::from_secs(25)));
+    let packets = received(&simulator) - before;
+    assert!(info.count_total < 10 && packets > 14_000, "{} for {packets} packets", info.count_total);
 }

@@ -14,7 +14,7 @@ use crate::handover::CellIndex;
 use crate::level::{Decibels, Milliwatts, PowerLevel};
 use crate::numerology::Numerology;
 use crate::radio::budget::noise;
-use crate::radio::{CqiReports, Cycles, Fading, Field, Hertz, LineOfSight, Metres, Place, Shadowing};
+use crate::radio::{Comb, CqiReports, Cycles, Fading, Field, Hertz, LineOfSight, Metres, Place, Shadowing};
 use crate::scheduler::UserIndex;
 
 /// Time for which path loss and shadows count as constant: 0.7 m at 120 km/h.
@@ -31,8 +31,8 @@ struct Site {
     sight: LineOfSight,
     /// Noise of the whole carrier at a terminal, and of the uplink's blocks at the station.
     noise: [Milliwatts; 2],
-    /// Frequencies of the carrier relative to its middle.
-    frequencies: [Hertz; FREQUENCIES],
+    /// Frequencies of the carrier at which fading counts; `None` without fading.
+    comb: Option<Comb<FREQUENCIES>>,
     /// Shares of the resource blocks in use, in downlink and uplink.
     load: [f64; 2],
 }
@@ -50,8 +50,8 @@ struct Received {
 struct Faded {
     cell: usize,
     fading: Box<Fading>,
-    at: Option<Instant>,
-    gains: [f64; FREQUENCIES],
+    /// Of the last transmission, and of the last report.
+    last: [(Option<Instant>, [f64; FREQUENCIES]); 2],
 }
 
 struct Terminal {
@@ -94,8 +94,9 @@ impl<M: Mobility> Radio<M> {
                     streams.stream(2).stream(number as u64).next_u64(),
                 ),
                 noise: noises(&radio, bandwidth, numerology),
-                frequencies: core::array::from_fn(|part| {
-                    Hertz(bandwidth * ((part as f64 + 0.5) / FREQUENCIES as f64 - 0.5))
+                comb: radio.fading.map(|profile| {
+                    let offset = |part| Hertz(bandwidth * ((part as f64 + 0.5) / FREQUENCIES as f64 - 0.5));
+                    Comb::new(profile, core::array::from_fn(offset))
                 }),
                 load: [site.cell.load; 2],
                 radio,
@@ -145,7 +146,9 @@ impl<M: Mobility> Radio<M> {
             let start = Instant::ZERO + EPOCH * epoch;
             let place = terminal.fixed.unwrap_or_else(|| mobility.place(user, start));
             received.powers.clear();
-            received.powers.extend(sites.iter().map(|site| site.power_at(place, shadowing.as_ref())));
+            let common = shadowing.as_ref().map_or(Decibels::ZERO, |shadowing| shadowing.common(place));
+            let power = |site: &Site| site.power_at(place, shadowing.as_ref()) - common;
+            received.powers.extend(sites.iter().map(power));
             received.ratios.clear();
             for number in 0..sites.len() {
                 let ratios = [
@@ -179,34 +182,39 @@ impl<M: Mobility> Radio<M> {
     }
 
     /// The ratio over the whole carrier, with fast fading.
-    fn sinr(&mut self, now: Instant, user: UserIndex, cell: usize, direction: Direction) -> Decibels {
+    fn sinr(
+        &mut self,
+        now: Instant,
+        user: UserIndex,
+        (cell, is_report): (usize, bool),
+        direction: Direction,
+    ) -> Decibels {
         let mean = self.received(now, user).ratios[cell][direction as usize];
-        let gains = self.gains(now, user, cell);
+        let gains = self.gains(now, user, cell, is_report);
         // The mean of log2(1 + ratio) over the frequencies, as the logarithm of a product.
         let product: f64 = gains.iter().map(|gain| 1.0 + mean * gain).product();
-        Decibels::from_ratio(libm::pow(product, 1.0 / FREQUENCIES as f64) - 1.0)
+        Decibels::from_ratio(libm::exp2(libm::log2(product) / FREQUENCIES as f64) - 1.0)
     }
 
-    fn gains(&mut self, now: Instant, user: UserIndex, cell: usize) -> [f64; FREQUENCIES] {
+    fn gains(&mut self, now: Instant, user: UserIndex, cell: usize, is_report: bool) -> [f64; FREQUENCIES] {
         let Self { mobility, sites, terminals, streams, least_speed, .. } = self;
         let site = &sites[cell];
-        let Some(profile) = site.radio.fading else { return [1.0; FREQUENCIES] };
+        let (Some(profile), Some(comb)) = (site.radio.fading, &site.comb) else { return [1.0; FREQUENCIES] };
         let terminal = &mut terminals[user.0 as usize];
         if terminal.faded.as_ref().is_none_or(|faded| faded.cell != cell) {
             let mut stream = streams.stream(4).stream(u64::from(user.0)).stream(cell as u64);
             let fading = Box::new(Fading::new(profile, stream.next_u64()));
-            terminal.faded = Some(Faded { cell, fading, at: None, gains: [1.0; FREQUENCIES] });
+            terminal.faded = Some(Faded { cell, fading, last: [(None, [1.0; FREQUENCIES]); 2] });
         }
         let Some(faded) = &mut terminal.faded else { return [1.0; FREQUENCIES] };
-        if faded.at != Some(now) {
+        let last = &mut faded.last[usize::from(is_report)];
+        if last.0 != Some(now) {
             let own = if terminal.fixed.is_some() { Metres(0.0) } else { mobility.travelled(user, now) };
             let metres = own.0 + *least_speed * (now - Instant::ZERO).as_secs_f64();
             let cycles = Cycles(metres * site.radio.path_loss.carrier.0 / SPEED_OF_LIGHT);
-            let response = faded.fading.response(cycles);
-            faded.gains = site.frequencies.map(|frequency| response.gain(frequency));
-            faded.at = Some(now);
+            *last = (Some(now), faded.fading.response(cycles).gains(comb));
         }
-        faded.gains
+        last.1
     }
 
     /// The channels of a cell.
@@ -216,14 +224,14 @@ impl<M: Mobility> Radio<M> {
 }
 
 impl Site {
-    /// The power at a place, without fast fading.
+    /// The power at a place, without fast fading and the shadow that all sites have in common.
     fn power_at(&self, place: Place, shadowing: Option<&Shadowing>) -> PowerLevel {
         let (x, y) = (place.x - self.place.x, place.y - self.place.y);
         // Nobody stands within an antenna.
         let ground = Metres(libm::sqrt(x * x + y * y).max(1.0));
         let sight = self.radio.sight.unwrap_or_else(|| self.sight.sight(place, ground));
         let loss = self.radio.path_loss.loss(ground, sight) + self.radio.penetration;
-        let shadow = shadowing.map_or(Decibels::ZERO, |shadowing| shadowing.loss(&self.shadow, place));
+        let shadow = shadowing.map_or(Decibels::ZERO, |shadowing| shadowing.own(&self.shadow, place));
         self.radio.power + self.radio.gain - loss - shadow
     }
 }
@@ -267,7 +275,7 @@ pub(super) struct CellChannel<'a, M> {
 
 impl<M: Mobility> Channel for CellChannel<'_, M> {
     fn sinr(&mut self, now: Instant, user: UserIndex, direction: Direction) -> Decibels {
-        self.radio.sinr(now, user, self.cell, direction)
+        self.radio.sinr(now, user, (self.cell, false), direction)
     }
 
     fn reported(&mut self, now: Instant, user: UserIndex, direction: Direction) -> Decibels {
@@ -283,7 +291,7 @@ impl<M: Mobility> Channel for CellChannel<'_, M> {
         }
         let newest = terminal.reports[direction as usize].newest(now);
         let error = newest.map_or(Decibels::ZERO, |report| report.error);
-        let ratio = self.radio.sinr(measured_at, user, self.cell, direction) + error;
+        let ratio = self.radio.sinr(measured_at, user, (self.cell, true), direction) + error;
         self.radio.terminals[user.0 as usize].reported[direction as usize] =
             Some((self.cell, measured_at, ratio));
         ratio

@@ -166,7 +166,39 @@ impl Fading {
     }
 }
 
+/// Frequencies at which gains are wanted, with what they do to each echo.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comb<const N: usize> {
+    rotations: [[Complex; TAPS]; N],
+}
+
+impl<const N: usize> Comb<N> {
+    /// Frequencies relative to the middle of the carrier, for a profile.
+    pub fn new(profile: DelayProfile, offsets: [Hertz; N]) -> Self {
+        let rotations = offsets.map(|offset| {
+            let mut rotations = [(0.0, 0.0); TAPS];
+            for (rotation, tap) in rotations.iter_mut().zip(profile.taps()) {
+                let (sine, cosine) = sine_cosine(-offset.0 * tap.0 * 1e-9);
+                *rotation = (cosine, sine);
+            }
+            rotations
+        });
+        Self { rotations }
+    }
+}
+
 impl Response {
+    /// The power gains at the frequencies of a comb: [`gain`](Self::gain) at each.
+    pub fn gains<const N: usize>(&self, comb: &Comb<N>) -> [f64; N] {
+        comb.rotations.map(|rotations| {
+            let mut sum = (0.0, 0.0);
+            for (&(_, (real, imaginary)), (cosine, sine)) in self.echoes[..self.count].iter().zip(rotations) {
+                sum = (sum.0 + real * cosine - imaginary * sine, sum.1 + real * sine + imaginary * cosine);
+            }
+            sum.0 * sum.0 + sum.1 * sum.1
+        })
+    }
+
     /// The complex gain at a frequency, relative to the middle of the carrier.
     fn amplitude(&self, offset: Hertz) -> Complex {
         let mut sum = (0.0, 0.0);

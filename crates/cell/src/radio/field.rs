@@ -93,11 +93,19 @@ impl Shadowing {
         Field::new(self.correlation, random.next_u64())
     }
 
+    /// The part of a place's loss that all sites have in common.
+    pub fn common(&self, place: Place) -> Decibels {
+        Decibels(self.deviation.0 * libm::sqrt(self.common_share) * self.common.value(place))
+    }
+
+    /// The part of a place's loss that is the site's own.
+    pub fn own(&self, site: &Field, place: Place) -> Decibels {
+        Decibels(self.deviation.0 * libm::sqrt(1.0 - self.common_share) * site.value(place))
+    }
+
     /// The loss that shadows add between a site and a place; negative where there are fewer than usual.
     pub fn loss(&self, site: &Field, place: Place) -> Decibels {
-        let common = libm::sqrt(self.common_share) * self.common.value(place);
-        let own = libm::sqrt(1.0 - self.common_share) * site.value(place);
-        Decibels(self.deviation.0 * (common + own))
+        self.common(place) + self.own(site, place)
     }
 }
 

@@ -4,6 +4,7 @@
 //! each station wait in a queue discipline of the station's own, from which the medium [takes](MediumIo::take) them one
 //! at a time. What becomes of a packet goes through [`MediumIo`]: the simulator then forwards, delivers or loses it.
 
+mod cellular;
 mod ideal;
 mod io;
 mod observation;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
+pub use cellular::CellularMedium;
 pub use ideal::IdealMedium;
 pub(crate) use io::Effect;
 pub use io::{Lane, MediumIo, TakenPacket};

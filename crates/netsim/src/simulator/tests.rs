@@ -1,6 +1,7 @@
 mod ad_hoc;
 mod agents;
 mod arp;
+mod cellular;
 mod commands;
 mod control;
 mod crowd;

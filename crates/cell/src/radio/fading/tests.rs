@@ -153,3 +153,15 @@ fn a_terminal_that_stops_keeps_its_channel() {
     assert_eq!(gain(1e6), gain(1e6));
     assert_ne!(gain(1e6), gain(1e6 + 0.3));
 }
+
+#[test]
+fn a_comb_has_the_gains_of_its_frequencies() {
+    let offsets = [-4e6, -1.1e6, 0.3e6, 4e6].map(Hertz);
+    for profile in [DelayProfile::Flat, DelayProfile::Epa, DelayProfile::Etu] {
+        let response = Fading::new(profile, 4).response(Cycles(2.7));
+        let gains = response.gains(&super::Comb::new(profile, offsets));
+        for (gain, offset) in gains.into_iter().zip(offsets) {
+            assert!((gain - response.gain(offset)).abs() < 1e-12, "{profile:?} at {offset:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! LTE and NR: the machines of [`whimbrel_cell`] as a medium.
+//!
+//! The medium is an operator's network of base stations. Its first station is the gateway, the node behind
+//! which the base stations stand, and the others are terminals: everything goes between the gateway and a
+//! terminal, over the cell that serves the terminal. A handover therefore changes no route, and moves queues
+//! within the medium. A packet leaves its station's queue at once and waits in the bearer of its terminal,
+//! where limit, discard timer and marks are.
+
+use whimbrel_cell::amc::lte::Direction;
+use whimbrel_cell::cell::{Fate, LossCause};
+use whimbrel_cell::handover::InvalidHandover;
+use whimbrel_cell::network::{Mobility, Network, NetworkConfig, NetworkEvent, TerminalConfig};
+use whimbrel_cell::packet::{Packet, PacketId};
+use whimbrel_cell::radio::{Metres, Place};
+use whimbrel_cell::scheduler::UserIndex;
+use whimbrel_units::{ByteCount, Instant};
+use whimbrel_wifi::mobility::Path;
+
+use super::{Medium, MediumIo, MediumLoss, TakenPacket};
+use crate::StationIndex;
+
+/// The station of the gateway.
+const GATEWAY: StationIndex = StationIndex(0);
+
+/// The paths of the terminals.
+struct Walks {
+    paths: Vec<Path>,
+    /// Metres travelled at the beginning of each leg.
+    travelled: Vec<Vec<f64>>,
+}
+
+impl Walks {
+    fn new(paths: Vec<Path>) -> Self {
+        let distances = |path: &Path| {
+            let legs = path.legs();
+            let mut sum = 0.0;
+            let mut distances = vec![0.0];
+            for (leg, next) in legs.iter().zip(&legs[1..]) {
+                sum += leg.origin.distance(next.origin);
+                distances.push(sum);
+            }
+            distances
+        };
+        Self { travelled: paths.iter().map(distances).collect(), paths }
+    }
+}
+
+impl Mobility for Walks {
+    fn place(&self, terminal: UserIndex, now: Instant) -> Place {
+        let position = self.paths[terminal.0 as usize].position(now);
+        Place { x: position.x, y: position.y }
+    }
+
+    fn travelled(&self, terminal: UserIndex, now: Instant) -> Metres {
+        let path = &self.paths[terminal.0 as usize];
+        let legs = path.legs();
+        let number = legs.partition_point(|leg| leg.start <= now).max(1) - 1;
+        let own = legs[number].origin.distance(path.position(now));
+        Metres(self.travelled[terminal.0 as usize][number] + own)
+    }
+}
+
+/// An operator's network: a gateway and terminals, which are added in the order of their paths.
+pub struct CellularMedium {
+    network: Network<Walks>,
+    /// Packets in the network, by their numbers in it.
+    frames: Vec<Option<TakenPacket>>,
+    free: Vec<u32>,
+    events: Vec<NetworkEvent>,
+}
+
+impl CellularMedium {
+    /// The medium of these terminals and their paths.
+    ///
+    /// # Errors
+    /// If a terminal is to be served by a cell that does not exist.
+    pub fn new(
+        config: NetworkConfig,
+        terminals: &[TerminalConfig],
+        paths: Vec<Path>,
+    ) -> Result<Self, InvalidHandover> {
+        let network = Network::new(config, terminals, Walks::new(paths))?;
+        Ok(Self { network, frames: Vec::new(), free: Vec::new(), events: Vec::new() })
+    }
+
+    /// Everything that has happened to terminals so far, in the order of time.
+    pub fn events(&self) -> &[NetworkEvent] {
+        &self.events
+    }
+
+    /// Transport blocks that each cell has sent, with repetitions.
+    pub fn blocks(&self) -> impl Iterator<Item = u64> + '_ {
+        self.network.cells().iter().map(whimbrel_cell::Cell::blocks)
+    }
+
+    /// Groups of resource blocks that each cell has used in a direction.
+    pub fn used(&self, direction: Direction) -> impl Iterator<Item = u64> + '_ {
+        self.network.cells().iter().map(move |cell| cell.used(direction))
+    }
+
+    /// Where a terminal is, in metres.
+    pub fn place(&self, terminal: UserIndex, now: Instant) -> Place {
+        self.network.mobility().place(terminal, now)
+    }
+
+    /// Bytes that wait in the bearer of a terminal.
+    pub fn backlog(&self, terminal: UserIndex, direction: Direction) -> ByteCount {
+        self.network.backlog(terminal, direction)
+    }
+
+    fn insert(&mut self, frame: TakenPacket) -> PacketId {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.frames.push(None);
+            self.frames.len() as u32 - 1
+        });
+        self.frames[place as usize] = Some(frame);
+        PacketId(u64::from(place))
+    }
+
+    /// Reports what has come of packets and terminals.
+    fn flush(&mut self, io: &mut MediumIo<'_>) {
+        while let Some(outcome) = self.network.poll_outcome() {
+            let place = outcome.packet.id.0 as usize;
+            let Some(frame) = self.frames.get_mut(place).and_then(Option::take) else { continue };
+            self.free.push(place as u32);
+            let to = match outcome.direction {
+                Direction::Up => GATEWAY,
+                Direction::Down => StationIndex(outcome.user.0 + 1),
+            };
+            match outcome.fate {
+                Fate::Delivered => io.deliver(TakenPacket { ecn: outcome.packet.ecn, ..frame }, to),
+                Fate::Lost(cause) => io.lose(frame, loss(cause)),
+            }
+        }
+        self.events.extend(core::iter::from_fn(|| self.network.poll_event()));
+    }
+}
+
+const fn loss(cause: LossCause) -> MediumLoss {
+    match cause {
+        LossCause::Queue => MediumLoss::BearerQueue,
+        LossCause::Discard => MediumLoss::Discard,
+        LossCause::Harq => MediumLoss::Harq,
+        LossCause::Rlc => MediumLoss::Rlc,
+        LossCause::Order => MediumLoss::Order,
+        LossCause::Handover => MediumLoss::Handover,
+    }
+}
+
+impl Medium for CellularMedium {
+    fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        while let Some(frame) = io.take(station) {
+            let (user, direction) = match (station, frame.receiver) {
+                (GATEWAY, Some(receiver)) if receiver != GATEWAY => (receiver.0 - 1, Direction::Down),
+                (GATEWAY, _) => {
+                    io.lose(frame, MediumLoss::OutOfRange);
+                    continue;
+                }
+                (terminal, _) => (terminal.0 - 1, Direction::Up),
+            };
+            let (size, ecn) = (ByteCount::new(u64::from(frame.size)), frame.ecn);
+            let packet = Packet { id: self.insert(frame), size, ecn };
+            self.network.handle_packet(now, UserIndex(user), direction, packet);
+        }
+        self.flush(io);
+    }
+
+    fn handle_timeout(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        let mut now = now;
+        loop {
+            self.network.handle_timeout(now);
+            self.flush(io);
+            match self.network.poll_timeout() {
+                Some(next) if io.advance(next) => now = next,
+                _ => return,
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.network.poll_timeout()
+    }
+
+    fn reaches(&self, _: Instant, from: StationIndex, to: StationIndex) -> bool {
+        (from == GATEWAY) != (to == GATEWAY)
+    }
+}
