@@ -12,6 +12,7 @@ mod fit;
 #[path = "support/hostile_path.rs"]
 mod hostile_path;
 mod inspect;
+mod inspect_wireless;
 mod live_page;
 mod live_page_browser;
 mod live_page_video;

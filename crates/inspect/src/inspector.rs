@@ -15,6 +15,7 @@ use crate::link::{NoPacket, link_name};
 use crate::names::seconds;
 use crate::report::{self, CaptureSummary, InterfaceReport, MalformedReport, Report};
 use crate::segment::{AnySegment, Datagram, Flow, Segment, TcpHeader};
+use crate::traffic::Traffic;
 
 /// Maximum number of malformed frames listed; further ones are counted.
 const MAX_NAMED: usize = 20;
@@ -33,6 +34,7 @@ pub struct Inspector {
     follower: Follower,
     flows: Flows,
     protected: Vec<Protected>,
+    traffic: Traffic,
     summary: CaptureSummary,
     malformed: VecDeque<Malformed>,
     zero: Option<Instant>,
@@ -60,6 +62,7 @@ impl Inspector {
             follower: Follower::new(config),
             flows: Flows::new(config),
             protected: Vec::new(),
+            traffic: Traffic::default(),
             summary: CaptureSummary::default(),
             malformed: VecDeque::new(),
             zero: None,
@@ -77,6 +80,7 @@ impl Inspector {
         self.summary.frames += 1;
         self.follower.on_time(record.at);
         self.count_interface(record);
+        self.traffic.on_record(record);
         if record.data.len() < record.original_length as usize {
             self.summary.cut_frames += 1;
         }
@@ -210,6 +214,7 @@ impl Inspector {
             connections: report::connections(&self.follower),
             flows: report::flow::flows(&self.flows, zero),
             fecframe: self.protected.iter().map(Protected::report).collect(),
+            wireless: self.traffic.report(),
         };
         for connection in &mut report.connections {
             let ends = [connection.client, connection.server];

@@ -59,6 +59,7 @@ pub mod segment;
 pub mod streams;
 #[cfg(test)]
 mod tests_support;
+pub mod traffic;
 
 pub use copies::Viewpoint;
 pub use follow::FollowConfig;

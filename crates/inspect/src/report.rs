@@ -17,6 +17,7 @@ use crate::follow::side::Side;
 use crate::follow::table::Interval;
 use crate::follow::{Connection, Endpoint, Follower, Half, Roles, Spread, quiet};
 use crate::names::{self, seconds};
+use crate::traffic::TrafficReport;
 
 pub mod flow;
 pub mod packet;
@@ -38,6 +39,8 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Sources with repair flows (FECFRAME), as the SDP file has them.
     pub fecframe: Vec<FecReport>,
+    /// QoS data frames and A-MPDUs of 802.11.
+    pub wireless: TrafficReport,
 }
 
 /// Summary of a capture.

@@ -125,6 +125,8 @@ pub struct Addressing {
     pub flags: bytes::Flags,
     /// Address 3: the destination with `TO_DS`, the source with `FROM_DS`; `None` for the BSSID.
     pub address3: Option<MacAddress>,
+    /// Traffic identifier of a QoS data frame.
+    pub identifier: u8,
 }
 
 /// A frame on the air.
@@ -175,7 +177,8 @@ impl Frame {
             sequence: self.sequence & 0x0fff,
             fragment: 0,
             address4: None,
-            qos: (self.addressing.subtype & bytes::SUBTYPE_QOS != 0).then_some(0),
+            qos: (self.addressing.subtype & bytes::SUBTYPE_QOS != 0)
+                .then_some(u16::from(self.addressing.identifier)),
         };
         let control = |kind| bytes::Header::Unknown { kind, flags: bytes::Flags::default(), duration };
         match self.kind {

@@ -6,12 +6,14 @@ mod packets;
 mod record;
 mod tables;
 mod text;
+mod traffic;
 mod watch;
 
 use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use whimbrel_inspect::traffic::TrafficReport;
 use whimbrel_inspect::{FollowConfig, Inspector};
 use whimbrel_units::Duration;
 
@@ -108,6 +110,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         report.connections.retain(|connection| args.connection.contains(&connection.number));
         report.flows.clear();
         report.fecframe.clear();
+        report.wireless = TrafficReport::default();
     }
     if let Some(page) = &args.watch {
         watch::write(page, &name, &report)?;

@@ -25,7 +25,7 @@ pub struct Outgoing {
 impl Outgoing {
     /// A data payload at the configured rate.
     pub const fn data(receiver: MacAddress, size: u32, payload: u64) -> Self {
-        let addressing = Addressing { subtype: 0, flags: Flags(0), address3: None };
+        let addressing = Addressing { subtype: 0, flags: Flags(0), address3: None, identifier: 0 };
         Self { receiver, size, payload, kind: FrameKind::Data, rate: None, addressing }
     }
 }

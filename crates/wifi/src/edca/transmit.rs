@@ -105,7 +105,11 @@ impl<R: Random> Edca<R> {
             receiver,
             transmitter: self.address,
             kind: if is_aggregate { FrameKind::Aggregate } else { FrameKind::Data },
-            addressing: Addressing { subtype: QOS_DATA, ..Addressing::default() },
+            addressing: Addressing {
+                subtype: QOS_DATA,
+                identifier: ppdu.identifier,
+                ..Addressing::default()
+            },
             rate: rate.reference(),
             mode,
             is_retry: first.is_retry,

@@ -47,7 +47,7 @@ fn every_kind_of_frame_has_its_length_on_the_air() {
 #[test]
 fn a_frame_through_an_access_point_names_both_ends() {
     let (bssid, other) = (MacAddress::station(1), MacAddress::station(9));
-    let addressing = Addressing { subtype: 0, flags: Flags::TO_DS, address3: Some(other) };
+    let addressing = Addressing { flags: Flags::TO_DS, address3: Some(other), ..Addressing::default() };
     let frame = Frame {
         receiver: bssid,
         transmitter: MacAddress::station(2),
@@ -70,6 +70,28 @@ fn a_frame_through_an_access_point_names_both_ends() {
         panic!("not a data frame")
     };
     assert_eq!(header.address3, bssid);
+}
+
+/// IEEE 802.11-2020, 9.2.4.5.2: bits 0 to 3 of QoS control are the traffic identifier.
+#[test]
+fn a_qos_frame_names_its_traffic_identifier() {
+    let addressing = Addressing { subtype: 8, identifier: 6, ..Addressing::default() };
+    let frame = Frame {
+        receiver: MacAddress::station(1),
+        transmitter: MacAddress::station(2),
+        kind: FrameKind::Data,
+        addressing,
+        rate: Rate::Hr11,
+        mode: None,
+        is_retry: false,
+        sequence: 1,
+        size: 100,
+        air_time: Duration::from_micros(1),
+        nav: Duration::ZERO,
+        payload: 0,
+    };
+    let Header::Data(header) = frame.header(MacAddress::station(1)) else { panic!("not a data frame") };
+    assert_eq!(header.qos, Some(6));
 }
 
 #[test]

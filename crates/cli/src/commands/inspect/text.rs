@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::tables::table;
-use super::{fecframe, flows};
+use super::{fecframe, flows, traffic};
 
 use whimbrel_inspect::follow::features::Feature;
 use whimbrel_inspect::follow::handover::HandoverKind;
@@ -30,6 +30,7 @@ pub(super) fn report(name: &str, report: &Report) -> String {
     }
     flows::append(&mut out, &report.flows);
     fecframe::append(&mut out, &report.fecframe);
+    traffic::append(&mut out, &report.wireless);
     out.0
 }
 

@@ -76,8 +76,8 @@ impl Supply<'_> {
                 rate: Some(self.management_rate),
                 addressing: Addressing {
                     subtype: transmit.message.subtype(),
-                    flags: Flags::default(),
                     address3: Some(bssid),
+                    ..Addressing::default()
                 },
             });
         }
@@ -98,7 +98,8 @@ impl Supply<'_> {
         io: &mut MediumIo<'_>,
     ) -> Option<Outgoing> {
         let own = infrastructure.address(station);
-        let from_ds = |source| Addressing { subtype: 0, flags: Flags::FROM_DS, address3: Some(source) };
+        let from_ds =
+            |source| Addressing { flags: Flags::FROM_DS, address3: Some(source), ..Addressing::default() };
         if let Some(payload) = infrastructure.stations[station.index()].relays.pop_front() {
             let source = self.payloads.sender(payload).map_or(own, |sender| infrastructure.address(sender));
             let size = self.payloads.size(payload) + self.llc_bytes;
@@ -139,7 +140,11 @@ impl Supply<'_> {
         let held = managed.held.take();
         let access_point = infrastructure.number(bssid)?;
         let rate = infrastructure.data_rate(access_point);
-        let to_ds = |destination| Addressing { subtype: 0, flags: Flags::TO_DS, address3: Some(destination) };
+        let to_ds = |destination| Addressing {
+            flags: Flags::TO_DS,
+            address3: Some(destination),
+            ..Addressing::default()
+        };
         if let Some(outgoing) = held {
             self.payloads.redirect(outgoing.payload, access_point, io);
             let is_broadcast = self.payloads.is_broadcast(outgoing.payload);
