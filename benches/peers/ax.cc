@@ -36,6 +36,10 @@ main(int argc, char* argv[])
     wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager",
                                  "DataMode", StringValue("HeMcs11"),
                                  "ControlMode", StringValue("OfdmRate24Mbps"));
+    // As in the simulator's scenario; the defaults are 3200 ns, 64 and 65535 B.
+    Config::SetDefault("ns3::HeConfiguration::GuardInterval", TimeValue(NanoSeconds(800)));
+    Config::SetDefault("ns3::HeConfiguration::MpduBufferSize", UintegerValue(256));
+    Config::SetDefault("ns3::WifiRemoteStationManager::RtsCtsThreshold", UintegerValue(4692480));
     Config::SetDefault("ns3::WifiMacQueue::MaxSize", QueueSizeValue(QueueSize("1000p")));
     WifiMacHelper mac;
     const Ssid ssid("office");

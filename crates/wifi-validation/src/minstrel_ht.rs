@@ -11,7 +11,7 @@ use crate::scenes::Comparison;
 
 /// Largest deviation from the best fixed modes' throughput over a range of ratios.
 const BOUND: f64 = 0.06;
-/// The same with 802.11ac, whose MCS 9 has losses where MCS 8 has none. Linux's estimate counts probabilities
+/// The same with 802.11ac, whose MCS 9 has losses where MCS 8 has few. Linux's estimate counts probabilities
 /// above 90 % as 90 % and takes MCS 9; without that limit, the deviation is 3 %.
 const VHT_BOUND: f64 = 0.08;
 /// Largest deviation at one ratio, where the estimate takes a faster mode with losses.
