@@ -17,12 +17,16 @@ fn the_least_overhead_is_within_15_percent_of_the_bound() {
         ("bursts of 8, 5 %, video, 50, 150", 6_000),
         ("fade 50 ms, video, 50, 150", 4_000),
         ("8 %, audio, 50, 150", 10_000),
+        // A fade of two or three packets, whose repeats wait for its end.
+        ("fade 50 ms, audio, 20, 100", 4_000),
+        // Two plans of which the cheaper one nearly meets the target.
+        ("1 %, audio, 50, 100", 20_000),
     ];
     for (label, frames) in rows {
         let bound = table::bounds().find(|bound| bound.label() == label).expect("a row");
         let outcome = simulation::run(bound.row, 3_000, frames, 1);
         let least = bound.overhead.expect("a bound");
-        assert!(outcome.overhead <= 1.15 * least, "{}", bound.line(&outcome));
+        assert!(outcome.overhead <= table::MORE * least, "{}", bound.line(&outcome));
         // At most one frame is expected to be missed, with repeats alone some forty; five or more have a probability below 1 %.
         assert!(outcome.missed < 5, "{}", bound.line(&outcome));
     }

@@ -14,7 +14,7 @@ const MOST_ROUNDS: usize = 5;
 /// Larger frames are planned in parts.
 const LARGEST: usize = 24;
 /// The share of the target that plans aim at, because the model is an estimate.
-const CAUTION: f64 = 0.6;
+const CAUTION: f64 = 0.8;
 /// How far the channel's model may move before plans are computed again.
 const TOLERANCE: f64 = 0.08;
 

@@ -27,13 +27,25 @@ impl Bound {
         )
     }
 
+    /// Whether the least overhead is met within [`MORE`], and the target as well: more missed frames have a
+    /// probability below 1 % at the target.
+    pub(crate) fn verdict(&self, outcome: &Outcome) -> Verdict {
+        let Some(bound) = self.overhead else { return Verdict::NoBound };
+        if outcome.missed > most_by_chance(TARGET * outcome.frames as f64) {
+            Verdict::Misses
+        } else if outcome.overhead > MORE * bound {
+            Verdict::Costs
+        } else {
+            Verdict::Met
+        }
+    }
+
     /// A line of the report.
     pub(crate) fn line(&self, outcome: &Outcome) -> String {
         let bound = self.overhead.map_or("-".to_owned(), |bound| format!("{:.2}", bound * 100.0));
-        let ratio =
-            self.overhead.map_or(String::new(), |bound| format!(" ({:.2})", outcome.overhead / bound));
+        let ratio = self.overhead.map_or("-".to_owned(), |bound| format!("{:.2}", outcome.overhead / bound));
         format!(
-            "{} | {} | {bound} | {:.2}{ratio} | {} = {:.1e} | {:.1e} | {:.2} | {}",
+            "{} | {} | {bound} | {:.2} | {ratio} | {} = {:.1e} | {:.1e} | {:.2} | {}{}",
             self.label(),
             self.rounds,
             outcome.overhead * 100.0,
@@ -41,9 +53,40 @@ impl Bound {
             outcome.missed_share(),
             self.repeats,
             outcome.reports_per_frame,
-            self.note,
+            self.verdict(outcome).text(),
+            if self.note.is_empty() { String::new() } else { format!(": {}", self.note) },
         )
     }
+}
+
+/// The share of the frames that may be missed, and what may be sent more than the least.
+const TARGET: f64 = 1e-4;
+pub(crate) const MORE: f64 = 1.15;
+
+/// What a row shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Met,
+    Costs,
+    Misses,
+    NoBound,
+}
+
+impl Verdict {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Costs => "FAILS: costs more",
+            Self::Misses => "FAILS: misses more",
+            Self::NoBound => "no bound",
+        }
+    }
+}
+
+/// The number that is exceeded with a probability of 0.5 to 0.7 % if `mean` events are expected, for means from 2 to
+/// 20 by the distribution of Poisson.
+fn most_by_chance(mean: f64) -> u64 {
+    (mean + 2.6 * mean.sqrt()).round() as u64
 }
 
 /// The rows in which the first copy is not late.
