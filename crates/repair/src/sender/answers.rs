@@ -6,8 +6,8 @@ use super::flight::Missing;
 use super::{Repair, Sender, What};
 use crate::wire::{Answer, Report};
 
-/// The probability of a loss now above which answers wait for a sign of life. After the first of two or three packets
-/// lost in a row it is 0.19 by the model.
+/// The probability of a loss now above which answers wait for a sign of life. After the first of two or three
+/// packets lost in a row it is 0.19 by the model.
 const RISK: f64 = 0.1;
 
 impl Sender {
