@@ -237,7 +237,7 @@ impl<'a> Engine<'a> {
                 self.viewing.pass(now, flow, &payload);
             }
             let delivery = self.ports.deliver(now, flow, &payload);
-            self.carriage.on_delivery(delivery);
+            self.carriage.on_delivery(flow, delivery);
             if let Some(feedback) = self.feedback.as_mut().filter(|_| is_rtp && delivery == Delivery::Passed)
             {
                 feedback.record(now, flow, &payload);
@@ -326,7 +326,7 @@ impl<'a> Engine<'a> {
     fn line(&self, lines: &mut Lines, is_idle: bool) -> anyhow::Result<()> {
         match self.view().filter(|_| lines.until_due().is_zero()) {
             Some(_) if is_idle && lines.names_peers() => lines.skip(&self.carriage.ledger().sums()),
-            Some(view) => lines.interval_of(&view, &self.figures(&view))?,
+            Some(view) => lines.interval_of(&view, self.figures(&view))?,
             None => {}
         }
         Ok(())
@@ -343,7 +343,8 @@ impl<'a> Engine<'a> {
         let ledger = self.carriage.ledger();
         let delay = view.rtt.map(|rtt| self.carriage.average_wait() + rtt.as_secs_f64() / 2.0);
         let encoder_rate_bps = self.encoder_rate_bps;
-        Measured { sums: ledger.sums(), delay, has_reports: ledger.has_reports(), encoder_rate_bps }
+        let (sums, streams) = (ledger.sums(), ledger.streams(view.rtt));
+        Measured { sums, streams, delay, has_reports: ledger.has_reports(), encoder_rate_bps }
     }
 
     /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.
@@ -362,7 +363,7 @@ impl<'a> Engine<'a> {
     fn state(&self, view: View, encoder_rate_bps: Option<f64>) -> Connection {
         let allowed = view.allowed_rate_bps;
         let key = self.link.peer();
-        let Measured { sums, delay, has_reports, .. } = self.figures(&view);
+        let Measured { sums, streams, delay, has_reports, .. } = self.figures(&view);
         let queue = self.carriage.queue();
         Connection {
             peer: self.peer,
@@ -381,12 +382,13 @@ impl<'a> Engine<'a> {
             paths: view.paths,
             repair: view.repair,
             sums,
+            streams,
         }
     }
 
     fn report(&mut self, lines: &mut Lines) -> anyhow::Result<()> {
         let Some(view) = self.view() else { return Ok(()) };
-        lines.interval_of(&view, &self.figures(&view))?;
+        lines.interval_of(&view, self.figures(&view))?;
         let encoder_rate = self.encoder_rate(&view);
         self.entry.set(self.state(view, encoder_rate));
         Ok(())

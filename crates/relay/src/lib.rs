@@ -101,6 +101,7 @@ use whimbrel_units::Duration;
 pub use connect::{Near, connect};
 pub use edge::address;
 pub use edge::flow::{MAX_FLOWS, MAX_PORTS};
+pub use edge::ledger::streams::{Direction, StreamFigures};
 pub use edge::ledger::{Account, Losses, Reason, Sums};
 pub use edge::parts::Room;
 pub use embedded::{Embedded, Payload, Programs};

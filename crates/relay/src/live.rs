@@ -12,6 +12,7 @@ use whimbrel_net::Clock;
 use super::link::{PathState, PathView};
 use super::status::{Connection, FlowFrames, Status};
 use crate::edge::frames::FrameCounts;
+use crate::edge::ledger::streams::{Direction, StreamFigures};
 use crate::edge::ledger::{Account, Reason, Sums};
 
 /// Time between two samples.
@@ -21,6 +22,8 @@ const REPORT_TIME: f64 = 2.0;
 /// The most paths of a connection that are shown, and flows with frames.
 const MAX_PATHS: usize = 8;
 const MAX_FRAMED: usize = 4;
+/// The most streams whose delay is drawn.
+const MAX_STREAMS: usize = 6;
 
 /// Serves the page and the state from now on. Returns the URL.
 pub(super) async fn serve(
@@ -77,6 +80,9 @@ async fn sample(feed: Feed, status: Status, name: String) {
             }
             recording.push(now, &row);
             let paths = connections.iter().flat_map(|(_, each)| each.paths.iter().map(path_row)).collect();
+            let streams =
+                connections.iter().flat_map(|(_, each)| each.streams.iter().map(stream_row)).collect();
+            recording.table("Streams", &["stream", "datagrams", "delivered", "lost", "delay"], streams);
             recording.table("Paths", &["path", "state", "allowed", "round trip", "packets lost"], paths);
         });
     }
@@ -170,6 +176,13 @@ impl Shown {
             known(recording, Panel::Delay, "in this end's queue", Some(connection.queue_age_s));
             known(recording, Panel::Delay, "half the round trip", connection.rtt_s.map(|rtt| rtt / 2.0));
             known(recording, Panel::Queue, "waiting here", Some(connection.queued_datagrams as f64));
+            let shown = if receives { Direction::FromPeer } else { Direction::ToPeer };
+            let is_shown = |stream: &&StreamFigures| stream.direction == shown;
+            let streams: Vec<_> = connection.streams.iter().filter(is_shown).take(MAX_STREAMS).collect();
+            for stream in streams.iter().filter(|_| streams.len() > 1) {
+                let name = format!("delay, {}", stream_name(stream));
+                known(recording, Panel::Delay, &name, stream.delay_s);
+            }
             self.follow_frames(recording, row, length, &connection.frames);
             self.follow_paths(recording, row, now, length, &connection.paths);
         }
@@ -314,6 +327,27 @@ fn path_row(path: &PathView) -> Vec<String> {
         .map_or(String::new(), |rate| whimbrel_units::DataRate::from_bits_per_second(rate).to_string());
     let rtt = path.rtt_s.map_or(String::new(), |rtt| format!("{:.1} ms", rtt * 1e3));
     vec![path_name(path), path.state.name().to_owned(), allowed, rtt, path.lost.to_string()]
+}
+
+/// A stream, from this end's programs unless it says otherwise.
+fn stream_name(stream: &StreamFigures) -> String {
+    let direction = match stream.direction {
+        Direction::ToPeer => "",
+        Direction::FromPeer => ", received",
+    };
+    format!("port {}, {}{direction}", stream.port, stream.lane)
+}
+
+fn stream_row(stream: &StreamFigures) -> Vec<String> {
+    let reasons = stream.lost.occurred().map(|(reason, count)| format!("{count} {}", reason.text()));
+    let lost = reasons.collect::<Vec<_>>().join(", ");
+    vec![
+        stream_name(stream),
+        stream.sent.to_string(),
+        stream.delivered.map_or("not known".to_owned(), |count| count.to_string()),
+        if lost.is_empty() { "0".to_owned() } else { lost },
+        stream.delay_s.map_or(String::new(), |delay| format!("{:.1} ms", delay * 1e3)),
+    ]
 }
 
 /// Datagrams lost since `old`, by the cause that a reader of the page understands.

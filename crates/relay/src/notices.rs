@@ -10,6 +10,7 @@ use super::link::{PathView, View};
 use super::repair::RepairView;
 use crate::edge::address::ProgramAddress;
 use crate::edge::ledger::Sums;
+use crate::edge::ledger::streams::StreamFigures;
 
 /// What an end says about itself, or about a connection.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +82,8 @@ pub struct Figures {
     pub lost_wireless: u64,
     /// The datagrams of both directions.
     pub sums: Sums,
+    /// The datagrams of each stream.
+    pub streams: Vec<StreamFigures>,
     /// The paths of a multipath connection.
     pub paths: Vec<PathView>,
     /// Counters of repair; `None` if the ends have not agreed on it.
@@ -88,9 +91,10 @@ pub struct Figures {
 }
 
 /// What the engine adds to the state of a connection.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) sums: Sums,
+    pub(super) streams: Vec<StreamFigures>,
     pub(super) delay: Option<f64>,
     pub(super) has_reports: bool,
     pub(super) encoder_rate_bps: Option<f64>,
@@ -168,13 +172,13 @@ impl Lines {
     }
 
     /// Passes the figures since the last ones on.
-    pub(super) fn interval_of(&mut self, view: &View, measured: &Measured) -> anyhow::Result<()> {
+    pub(super) fn interval_of(&mut self, view: &View, measured: Measured) -> anyhow::Result<()> {
         let now = self.clock.now();
         let length = now - self.last;
         if length.is_zero() {
             return Ok(());
         }
-        let Measured { sums, delay, has_reports, encoder_rate_bps } = *measured;
+        let Measured { sums, streams, delay, has_reports, encoder_rate_bps } = measured;
         let send_rate = ByteCount::new(sums.bytes_sent.saturating_sub(self.sent)) / length;
         let receive_rate = ByteCount::new(sums.bytes_received.saturating_sub(self.received)) / length;
         (self.last, self.sent, self.received) = (now, sums.bytes_sent, sums.bytes_received);
@@ -189,6 +193,7 @@ impl Lines {
             has_reports,
             lost_wireless: view.lost_wireless,
             sums,
+            streams,
             paths: view.paths.clone(),
             repair: view.repair,
         }))

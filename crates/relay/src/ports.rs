@@ -84,6 +84,8 @@ impl Drop for FarFlow {
 /// address there is no way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
+    /// The number of its port.
+    port: u8,
     drops: u64,
     refusals: [u64; 2],
 }
@@ -92,12 +94,12 @@ impl Known {
     /// Enters in the ledger what the system has counted since the last call. Returns the address of a program at which nothing listens.
     fn settle(&mut self, socket: &LocalSocket, ledger: &Ledger) -> Option<SocketAddr> {
         socket.note_pending();
-        let now = Self { drops: socket.kernel_drops(), refusals: socket.refusals() };
+        let now = Self { port: self.port, drops: socket.kernel_drops(), refusals: socket.refusals() };
         let before = std::mem::replace(self, now);
         ledger.on_kernel_drops(now.drops.saturating_sub(before.drops));
         let new = |which: usize| now.refusals[which].saturating_sub(before.refusals[which]);
-        ledger.lose_arrived(Reason::Refused, new(0));
-        ledger.lose_arrived(Reason::Undeliverable, new(1));
+        ledger.lose_arrived(now.port, Reason::Refused, new(0));
+        ledger.lose_arrived(now.port, Reason::Undeliverable, new(1));
         socket.refused().filter(|_| new(0) > 0)
     }
 }
@@ -108,17 +110,19 @@ impl NearPorts {
         let (arrivals, reader) = (Arc::new(Arrivals::default()), Reader::get()?);
         arrivals.set_connected(false);
         let (mut sockets, mut udp_ports) = (Vec::<Arc<LocalSocket>>::new(), Vec::new());
+        let mut known = Vec::new();
         for (port, place) in (0..).zip(places) {
             for socket in LocalSocket::open_from(place, &reader).await? {
                 let socket = Arc::new(socket);
                 let source = (port, None, sockets.len());
                 reader.spawn(Arrivals::read(arrivals.clone(), socket.clone(), source));
                 sockets.push(socket);
+                known.push(Known { port, ..Known::default() });
             }
             let last = sockets.last().and_then(|socket| socket.local_addr().ok());
             udp_ports.push(last.map_or(0, |address| address.port()));
         }
-        let (programs, known) = (BTreeMap::new(), vec![Known::default(); sockets.len()]);
+        let programs = BTreeMap::new();
         let streams = places.iter().map(|place| place.stream().clone()).collect();
         Ok(Self { sockets, arrivals, programs, udp_ports, streams, renewed: None, known, limit })
     }
@@ -187,7 +191,15 @@ impl FarPorts {
         let place = self.place(flow).unwrap_or_else(|place| place);
         self.sockets.insert(
             place,
-            (flow, FarFlow { socket: socket.clone(), reader, used: now, known: Known::default() }),
+            (
+                flow,
+                FarFlow {
+                    socket: socket.clone(),
+                    reader,
+                    used: now,
+                    known: Known { port: flow.port, ..Known::default() },
+                },
+            ),
         );
         Ok(Some(socket))
     }

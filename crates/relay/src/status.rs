@@ -14,6 +14,7 @@ use super::link::{PathState, PathView};
 use super::repair::RepairView;
 use crate::edge::flow::Flow;
 use crate::edge::frames::FrameCounts;
+use crate::edge::ledger::streams::StreamFigures;
 use crate::edge::ledger::{Account, Ledger, Sums};
 use crate::whep::{self, Screen};
 
@@ -80,6 +81,8 @@ pub(super) struct Connection {
     pub(super) repair: Option<RepairView>,
     #[serde(flatten)]
     pub(super) sums: Sums,
+    /// What became of the datagrams of each stream.
+    pub(super) streams: Vec<StreamFigures>,
 }
 
 /// The frames of a flow.
@@ -156,12 +159,16 @@ impl Status {
                 "frozen": connection.is_frozen,
                 "to_peer": connection.sums.to_peer,
                 "from_peer": connection.sums.from_peer,
+                "streams": connection.streams,
                 "paths": connection.paths,
                 "repair": connection.repair,
             }),
             None => {
                 let Sums { to_peer, from_peer, .. } = parts.totals();
-                serde_json::json!({ "connected": false, "to_peer": to_peer, "from_peer": from_peer })
+                let streams = parts.only.as_ref().map_or(Vec::new(), |ledger| ledger.streams(None));
+                serde_json::json!({
+                    "connected": false, "to_peer": to_peer, "from_peer": from_peer, "streams": streams
+                })
             }
         }
     }
@@ -282,6 +289,53 @@ impl Status {
             "counter",
             "Frames of RTP: sent by local programs; of the peer's whole, repaired and given up.",
             &frames.flat_map(of_frames).collect::<Vec<_>>(),
+        );
+        let of_streams = |value: &dyn Fn(&StreamFigures) -> Vec<(&'static str, f64)>| -> Vec<_> {
+            let connections = parts.connections.values();
+            let streams =
+                connections.flat_map(|each| each.streams.iter().map(move |stream| (each.peer, stream)));
+            let values = streams.flat_map(|(peer, stream)| {
+                let StreamFigures { direction, port, lane, .. } = stream;
+                let of = format!(
+                    "peer=\"{peer}\",direction=\"{}\",port=\"{port}\",lane=\"{lane}\"",
+                    direction.name()
+                );
+                let reason = |name: &str| match name {
+                    "" => String::new(),
+                    name => format!(",reason=\"{name}\""),
+                };
+                let values = value(stream).into_iter();
+                values.map(move |(name, value)| (format!("{{{of}{}}}", reason(name)), value))
+            });
+            values.collect()
+        };
+        let count = |value: u64| vec![("", value as f64)];
+        one(
+            "stream_datagrams_total",
+            "counter",
+            "Datagrams of a stream, from where the relay has classified them.",
+            &of_streams(&|stream| count(stream.sent)),
+        );
+        one(
+            "stream_delivered_datagrams_total",
+            "counter",
+            "Datagrams of a stream passed to the other end's programs.",
+            &of_streams(&|stream| stream.delivered.map_or(Vec::new(), count)),
+        );
+        let occurred = |stream: &StreamFigures| {
+            stream.lost.occurred().map(|(reason, count)| (reason.name(), count as f64)).collect()
+        };
+        one(
+            "stream_lost_datagrams_total",
+            "counter",
+            "Datagrams of a stream that did not reach a program, by the reasons that occurred.",
+            &of_streams(&occurred),
+        );
+        one(
+            "stream_delay_seconds",
+            "gauge",
+            "Time of a stream in the sending end's queue, and half of the round trip.",
+            &of_streams(&|stream| stream.delay_s.map_or(Vec::new(), |delay| vec![("", delay)])),
         );
         let of_paths = |value: &dyn Fn(&PathView) -> Option<f64>| -> Vec<_> {
             let paths = parts

@@ -10,9 +10,10 @@ use super::flow::Flow;
 use super::flow_kind::{Announcement, FlowKinds, Kind};
 use super::frames::FrameCounts;
 use super::lanes::{Lanes, Next};
+use super::ledger::streams::{self, StreamId};
 use super::ledger::{Ledger, Observed, Reason};
 use super::parts::{Divider, Joiner, Room, is_part};
-use super::queue::Waiting;
+use super::queue::{Drops, Waiting};
 use super::report::{self, Report, Reporting};
 use super::stream::{Lane, Stream};
 
@@ -63,6 +64,8 @@ pub(crate) struct Carriage {
     streams: Vec<Stream>,
     kinds: FlowKinds,
     ledger: Ledger,
+    /// Room for what the queue has dropped.
+    drops: Drops,
     reporting: Reporting,
     divider: Divider,
     joiner: Joiner,
@@ -92,6 +95,7 @@ impl Carriage {
             streams: std::mem::take(&mut announced.streams),
             kinds: FlowKinds::new(announced),
             ledger,
+            drops: Drops::default(),
             reporting: Reporting::new(announces),
             divider: Divider::default(),
             // What was begun in time may take as long again.
@@ -135,6 +139,7 @@ impl Carriage {
     pub(crate) fn take(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
         let stream = self.streams.get(usize::from(flow.port)).unwrap_or(&Stream::Recognized);
         let (lane, keys) = stream.classify(flow.id(), payload);
+        self.ledger.on_classified(StreamId { port: flow.port, lane }, stream.is_whole());
         if lane != Lane::Media {
             self.queue.push(now, lane, keys, flow.wrap(payload));
             return self.account();
@@ -146,6 +151,7 @@ impl Carriage {
     /// This end itself sends a datagram to the other end's program.
     pub(crate) fn take_own(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
         self.ledger.on_sent();
+        self.ledger.on_classified(StreamId { port: flow.port, lane: Lane::Media }, false);
         self.push(now, flow, payload, Kind::Essential, Mark::SINGLE);
     }
     fn push(&mut self, now: Instant, flow: Flow, payload: &[u8], kind: Kind, mark: Mark) {
@@ -154,12 +160,13 @@ impl Carriage {
     }
     /// Enters in the ledger what the queue has dropped.
     fn account(&mut self) {
-        let drops = self.queue.take_drops();
-        for (reason, count) in drops.datagrams.occurred() {
-            self.ledger.lose(reason, count);
+        self.queue.take_drops(&mut self.drops);
+        for (id, losses) in self.drops.datagrams.drain(..) {
+            losses.occurred().for_each(|(reason, count)| self.ledger.lose_of(id, reason, count));
         }
-        if drops.frames > 0 {
-            self.ledger.on_dropped_frames(drops.frames);
+        let frames = std::mem::take(&mut self.drops.frames);
+        if frames > 0 {
+            self.ledger.on_dropped_frames(frames);
         }
     }
 
@@ -198,6 +205,13 @@ impl Carriage {
             }
             self.ledger.on_report_handed(size);
             self.reporting.on_sent(now);
+            // The next one says the same, if there is no room for this one.
+            if let Some(bytes) = self.ledger.stream_report() {
+                let size = bytes.len();
+                if transport(bytes, None, Mark::SINGLE)? == Handed::Accepted {
+                    self.ledger.on_report_handed(size);
+                }
+            }
         }
         while let Some(command) = self.outbox.due(now) {
             match transport(command, None, Mark::SINGLE)? {
@@ -222,9 +236,9 @@ impl Carriage {
             };
             match handed {
                 Ok(Handed::Accepted) => {
+                    let waited = now.saturating_since(waiting.arrived);
                     if *lane != Lane::Bulk {
-                        let waited = now.saturating_since(waiting.arrived).as_secs_f64();
-                        self.wait += (waited - self.wait) * WEIGHT;
+                        self.wait += (waited.as_secs_f64() - self.wait) * WEIGHT;
                     }
                     if *lane < Lane::Media {
                         self.urgent.0 += waiting.bytes.len() + OVERHEAD;
@@ -232,13 +246,15 @@ impl Carriage {
                     if let Some(bytes) = numbered {
                         self.outbox.on_handed(now, bytes, *deadline, self.rtt);
                     }
-                    self.ledger.on_handed();
+                    self.ledger.on_handed_of(StreamId::of(&waiting.bytes, *lane), waited);
                 }
                 Ok(Handed::Later) => {
                     self.queue.put_back(next);
                     break;
                 }
-                Ok(Handed::TooLarge(_)) => self.ledger.lose(Reason::TooLarge, 1),
+                Ok(Handed::TooLarge(_)) => {
+                    self.ledger.lose_of(StreamId::of(&waiting.bytes, *lane), Reason::TooLarge, 1);
+                }
                 Err(error) => {
                     self.queue.put_back(next);
                     self.account();
@@ -277,12 +293,14 @@ impl Carriage {
         let size = datagram.len();
         let Some((flow, payload)) = Flow::unwrap(datagram) else {
             self.ledger.on_arrived();
-            self.ledger.lose_arrived(Reason::UnknownFlow, 1);
+            self.ledger.lose_arrived(report::HEADER.port, Reason::UnknownFlow, 1);
             return None;
         };
         if flow.port == report::HEADER.port {
             // Reports of other versions are ignored.
-            if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
+            if flow == streams::HEADER {
+                self.ledger.on_stream_report(payload, size);
+            } else if let Some(report) = Report::decode(payload).filter(|_| flow == report::HEADER) {
                 self.ledger.on_report(report, size);
                 if report.commands.is_some_and(|commands| commands.is_whole()) {
                     self.divider.set_knows_bulk();
@@ -295,16 +313,17 @@ impl Carriage {
             }
             return None;
         }
-        self.ledger.on_arrived();
+        let (lane, _) = Stream::Recognized.classify(flow.id(), &payload);
+        self.ledger.on_arrived_of(StreamId { port: flow.port, lane });
         let is_rtp = self.kinds.on_received(now, flow, &payload, is_repaired);
         Some(Arrival { flow, payload, is_rtp })
     }
     /// The result of passing a datagram to a local program.
-    pub(crate) fn on_delivery(&self, delivery: Delivery) {
+    pub(crate) fn on_delivery(&self, flow: Flow, delivery: Delivery) {
         match delivery {
             Delivery::Passed => {}
-            Delivery::UnknownFlow => self.ledger.lose_arrived(Reason::UnknownFlow, 1),
-            Delivery::Undeliverable => self.ledger.lose_arrived(Reason::Undeliverable, 1),
+            Delivery::UnknownFlow => self.ledger.lose_arrived(flow.port, Reason::UnknownFlow, 1),
+            Delivery::Undeliverable => self.ledger.lose_arrived(flow.port, Reason::Undeliverable, 1),
         }
     }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::flow_kind::Kind;
-use super::ledger::{Losses, Reason};
+use super::ledger::Reason;
 use super::queue::{Drops, Queue, Waiting};
 use super::stream::{Keys, Lane};
 use whimbrel_net::Mark;
@@ -89,7 +89,7 @@ pub(crate) struct Lanes {
     /// When the last command or value came, and the last one for whose sake the transport's queue is short.
     last_plain: Option<Instant>,
     urgent: Option<Instant>,
-    drops: Losses,
+    drops: Drops,
 }
 
 /// The place of a lane among those without media.
@@ -121,13 +121,12 @@ impl Lanes {
             bulk_taken: [Instant::ZERO; 2],
             last_plain: None,
             urgent: None,
-            drops: Losses::default(),
+            drops: Drops::default(),
         }
     }
-    pub(crate) fn take_drops(&mut self) -> Drops {
-        let mut drops = self.media.take_drops();
-        drops.datagrams += std::mem::take(&mut self.drops);
-        drops
+    pub(crate) fn take_drops(&mut self, into: &mut Drops) {
+        self.media.take_drops(into);
+        self.drops.append_to(into);
     }
     pub(crate) fn len(&self) -> usize {
         self.media.len() + self.plains.iter().map(|plains| plains.waiting.len()).sum::<usize>()
@@ -183,8 +182,9 @@ impl Lanes {
                 let shared = older.keys.shared(&keys);
                 older.newest &= !shared;
                 if shared != 0 && older.newest == 0 {
-                    plains.remove(at);
-                    self.drops[Reason::Superseded] += 1;
+                    if let Some(older) = plains.remove(at) {
+                        self.drops.add(&older.bytes, lane, Reason::Superseded);
+                    }
                     freed = freed.or(Some(at));
                     continue;
                 }
@@ -196,12 +196,12 @@ impl Lanes {
         }
         let most = MOST[place];
         while plains.waiting.len() >= most || plains.bytes + bytes.len() > MOST_BYTES {
-            self.drops[Reason::Overflow] += 1;
             // A program that sends bulk data faster than the path carries them is told by those that are missing at the end.
-            if lane == Lane::Bulk || plains.waiting.is_empty() {
+            let oldest = if lane == Lane::Bulk { None } else { plains.remove(0) };
+            self.drops.add(oldest.as_ref().map_or(&bytes, |oldest| &oldest.bytes), lane, Reason::Overflow);
+            if oldest.is_none() {
                 return;
             }
-            plains.remove(0);
             index = index.saturating_sub(1);
         }
         plains
@@ -218,8 +218,9 @@ impl Lanes {
             let looked_at = if lane == Lane::Newest { usize::MAX } else { 1 };
             let is_old = |plain: &Plain| plain.arrived + age(lane) <= now;
             while let Some(old) = plains.waiting.iter().take(looked_at).position(is_old) {
-                plains.remove(old);
-                self.drops[Reason::Stale] += 1;
+                if let Some(old) = plains.remove(old) {
+                    self.drops.add(&old.bytes, lane, Reason::Stale);
+                }
             }
         }
     }

@@ -15,6 +15,10 @@ use serde::{Serialize, Serializer};
 
 use super::report::Report;
 
+pub(crate) mod streams;
+
+use streams::{StreamId, Streams};
+
 /// Makes the enumeration of reasons with all that a reason needs, so that no output can lack one.
 macro_rules! reasons {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
@@ -291,6 +295,7 @@ struct Books {
     lost_here: Losses,
     dropped_frames: u64,
     crossing: Crossing,
+    streams: Streams,
     /// Sums of the connections that have ended, without what is in the other fields.
     past: Sums,
 }
@@ -341,6 +346,12 @@ impl Ledger {
     pub(crate) fn lose(&self, reason: Reason, count: u64) {
         self.lock().lost_here[reason] += count;
     }
+    /// The same of datagrams of a stream.
+    pub(crate) fn lose_of(&self, id: StreamId, reason: Reason, count: u64) {
+        let mut books = self.lock();
+        books.lost_here[reason] += count;
+        books.streams.lose(id, reason, count);
+    }
     /// Frames were dropped.
     pub(crate) fn on_dropped_frames(&self, count: u64) {
         self.lock().dropped_frames += count;
@@ -354,9 +365,11 @@ impl Ledger {
     pub(crate) fn on_arrived(&self) {
         self.lock().crossing.arrived += 1;
     }
-    /// Datagrams of the peer that had arrived were not delivered. More than have arrived in this connection are of earlier ones.
-    pub(crate) fn lose_arrived(&self, reason: Reason, count: u64) {
+    /// Datagrams of the peer that had arrived for a port were not delivered. More than have arrived in this
+    /// connection are of earlier ones.
+    pub(crate) fn lose_arrived(&self, port: u8, reason: Reason, count: u64) {
         let mut books = self.lock();
+        books.streams.lose_arrived(port, reason, count);
         let crossing = &mut books.crossing;
         let own = count.min(crossing.arrived.saturating_sub(crossing.lost_here.sum()));
         crossing.lost_here[reason] += own;
@@ -447,6 +460,7 @@ impl Ledger {
         books.past.to_peer.lost[Reason::Ended] += unknown + waiting as u64;
         (books.sent, books.lost_here, books.dropped_frames) = (0, Losses::default(), 0);
         books.crossing = Crossing::default();
+        books.streams.end_connection();
     }
 }
 

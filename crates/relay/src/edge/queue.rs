@@ -7,7 +7,9 @@ use whimbrel_net::{FrameRole, Groups, Mark};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::flow_kind::{Frame, Kind};
+use super::ledger::streams::StreamId;
 use super::ledger::{Losses, Reason};
+use super::stream::Lane;
 
 /// The most datagrams and bytes that wait.
 const MAX_DATAGRAMS: usize = 4096;
@@ -32,11 +34,33 @@ pub(crate) struct Waiting {
 }
 
 /// What was dropped since it was last asked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Drops {
-    pub(crate) datagrams: Losses,
+    /// Datagrams, by stream.
+    pub(crate) datagrams: Vec<(StreamId, Losses)>,
     /// Frames of which a datagram was dropped.
     pub(crate) frames: u64,
+}
+
+impl Drops {
+    /// A datagram of the connection was dropped.
+    pub(crate) fn add(&mut self, datagram: &[u8], lane: Lane, reason: Reason) {
+        let id = StreamId::of(datagram, lane);
+        let known = self.datagrams.iter_mut().find(|(known, _)| *known == id);
+        match known {
+            Some((_, losses)) => losses[reason] += 1,
+            None => {
+                let mut losses = Losses::default();
+                losses[reason] = 1;
+                self.datagrams.push((id, losses));
+            }
+        }
+    }
+    /// Moves all to another one.
+    pub(crate) fn append_to(&mut self, other: &mut Self) {
+        other.datagrams.append(&mut self.datagrams);
+        other.frames += std::mem::take(&mut self.frames);
+    }
 }
 
 /// Datagrams that wait for congestion control.
@@ -84,8 +108,8 @@ impl Queue {
             drops: Drops::default(),
         }
     }
-    pub(crate) fn take_drops(&mut self) -> Drops {
-        std::mem::take(&mut self.drops)
+    pub(crate) fn take_drops(&mut self, into: &mut Drops) {
+        self.drops.append_to(into);
     }
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
@@ -135,7 +159,7 @@ impl Queue {
     /// Adds a datagram, unless its frame is broken.
     pub(crate) fn push(&mut self, datagram: Waiting) {
         if self.is_broken(datagram.kind) {
-            self.drops.datagrams[Reason::Stale] += 1;
+            self.drops.add(&datagram.bytes, Lane::Media, Reason::Stale);
             return;
         }
         if let Kind::Part { frame, disposable } = datagram.kind
@@ -143,7 +167,7 @@ impl Queue {
             && !self.is_probe(frame)
         {
             let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
-            self.drops.datagrams[reason] += 1;
+            self.drops.add(&datagram.bytes, Lane::Media, reason);
             self.note_dropped(frame);
             return;
         }
@@ -156,7 +180,7 @@ impl Queue {
         }
         // The frame that made room may be its own.
         if self.is_broken(datagram.kind) {
-            self.drops.datagrams[Reason::Overflow] += 1;
+            self.drops.add(&datagram.bytes, Lane::Media, Reason::Overflow);
             return;
         }
         self.bytes += datagram.bytes.len();
@@ -274,7 +298,7 @@ impl Queue {
     fn drop_at(&mut self, index: usize, reason: Reason) {
         let Some(dropped) = self.waiting.remove(index) else { return };
         self.bytes -= dropped.bytes.len();
-        self.drops.datagrams[reason] += 1;
+        self.drops.add(&dropped.bytes, Lane::Media, reason);
         let Kind::Part { frame, disposable } = dropped.kind else { return };
         self.note_dropped(frame);
         self.drop_frames(
@@ -323,14 +347,15 @@ impl Queue {
     }
     /// Drops the datagrams for which `is_dropped` holds.
     fn drop_frames(&mut self, reason: Reason, is_dropped: impl Fn(&Waiting) -> bool) {
-        let (before, mut bytes) = (self.waiting.len(), 0);
-        self.waiting.retain(|waiting| {
+        let Self { waiting, bytes, drops, .. } = self;
+        waiting.retain(|waiting| {
             let goes = is_dropped(waiting);
-            bytes += if goes { waiting.bytes.len() } else { 0 };
+            if goes {
+                *bytes -= waiting.bytes.len();
+                drops.add(&waiting.bytes, Lane::Media, reason);
+            }
             !goes
         });
-        self.bytes -= bytes;
-        self.drops.datagrams[reason] += (before - self.waiting.len()) as u64;
     }
 }
 

@@ -24,6 +24,20 @@ pub(crate) enum Lane {
 
 impl Lane {
     pub(crate) const ALL: [Self; 4] = [Self::Command, Self::Newest, Self::Media, Self::Bulk];
+
+    /// The name in all outputs.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Newest => "newest",
+            Self::Media => "media",
+            Self::Bulk => "bulk",
+        }
+    }
+    /// The lane of a number on the wire.
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
 }
 
 /// The keys of the values in a datagram.
@@ -118,6 +132,10 @@ impl FromStr for Stream {
 }
 
 impl Stream {
+    /// `true` if all datagrams of the port are of one lane.
+    pub(crate) fn is_whole(&self) -> bool {
+        *self != Self::Recognized
+    }
     /// The lane of a datagram of a flow with that number, and the keys of its values; [`Lane::Media`] has none.
     pub(crate) fn classify(&self, flow: u16, datagram: &[u8]) -> (Lane, Keys) {
         let (lane, found) = match self {

@@ -82,6 +82,7 @@ impl Lines {
                 "has_reports": figures.has_reports,
                 "to_peer": sums.to_peer,
                 "from_peer": sums.from_peer,
+                "streams": figures.streams,
                 "dropped_frames": sums.dropped_frames,
                 "forged": sums.forged,
                 "lost_wireless": figures.lost_wireless,

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::edge::ledger::Losses;
 
 fn ms(n: u64) -> Instant {
     Instant::from_millis(n)
@@ -32,6 +33,14 @@ fn media(lanes: &mut Lanes, now: u64, size: usize) {
     lanes.push_media(Waiting { bytes, kind: Kind::Other, mark: Mark::SINGLE, arrived: ms(now) });
 }
 
+/// What was dropped: datagrams of all streams, and frames.
+fn dropped(lanes: &mut Lanes) -> (Losses, u64) {
+    let (mut drops, mut losses) = (Drops::default(), Losses::default());
+    lanes.take_drops(&mut drops);
+    drops.datagrams.iter().for_each(|(_, each)| losses += *each);
+    (losses, drops.frames)
+}
+
 /// The first bytes of what leaves.
 fn contents(lanes: &mut Lanes, now: u64) -> Vec<u8> {
     std::iter::from_fn(|| lanes.pop(ms(now))).map(|next| next.waiting.bytes[0]).collect()
@@ -43,7 +52,7 @@ fn the_newest_value_of_a_key_takes_the_place_of_the_older_one() {
     for (n, key) in [1, 2, 3, 1, 1, 2].into_iter().enumerate() {
         value(&mut lanes, n as u64, &[key], n as u8);
     }
-    assert_eq!(lanes.take_drops().datagrams[Reason::Superseded], 3);
+    assert_eq!(dropped(&mut lanes).0[Reason::Superseded], 3);
     assert_eq!((lanes.len(), lanes.bytes()), (3, 150));
     // Of the value, not of the place.
     assert_eq!(lanes.age(ms(10)), Duration::from_millis(8));
@@ -55,13 +64,13 @@ fn a_datagram_of_several_values_goes_when_all_of_them_are_old() {
     let mut lanes = lanes();
     value(&mut lanes, 0, &[1, 2], 10);
     value(&mut lanes, 1, &[1], 11);
-    assert_eq!(lanes.take_drops().datagrams.sum(), 0);
+    assert_eq!(dropped(&mut lanes).0.sum(), 0);
     value(&mut lanes, 2, &[3], 12);
     // The first leaves for the sake of 2, with an old 1: a new 1 follows it, although an older one was in front.
     value(&mut lanes, 3, &[3, 1], 13);
-    assert_eq!(lanes.take_drops().datagrams[Reason::Superseded], 2);
+    assert_eq!(dropped(&mut lanes).0[Reason::Superseded], 2);
     value(&mut lanes, 4, &[2], 14);
-    assert_eq!(lanes.take_drops().datagrams[Reason::Superseded], 1);
+    assert_eq!(dropped(&mut lanes).0[Reason::Superseded], 1);
     assert_eq!(contents(&mut lanes, 5), [14, 13]);
 }
 
@@ -144,7 +153,7 @@ fn memory_of_each_lane_is_bounded() {
         plain(&mut lanes, n, Lane::Bulk, 100);
     }
     assert_eq!(lanes.plains.each_ref().map(|plains| plains.waiting.len()), MOST);
-    assert_eq!(lanes.take_drops().datagrams[Reason::Overflow], 6000 - 1024 - 256 - 1024);
+    assert_eq!(dropped(&mut lanes).0[Reason::Overflow], 6000 - 1024 - 256 - 1024);
     // The oldest value made room, and of bulk data the newest.
     assert_eq!(lanes.plains[1].waiting[0].bytes[0], (2000_u64 - 256) as u8);
     assert_eq!(lanes.plains[2].waiting[0].arrived, ms(0));
@@ -187,6 +196,6 @@ proptest! {
         }
         while take(&mut lanes, &all) {}
         prop_assert_eq!(&seen, &last);
-        prop_assert_eq!(sent + lanes.take_drops().datagrams[Reason::Superseded], all.len() as u64);
+        prop_assert_eq!(sent + dropped(&mut lanes).0[Reason::Superseded], all.len() as u64);
     }
 }

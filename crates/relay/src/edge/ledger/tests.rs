@@ -59,11 +59,11 @@ fn a_late_refusal_is_counted_where_the_datagram_was() {
     (0..3).for_each(|_| ledger.on_arrived());
     ledger.end_connection(0);
     ledger.on_arrived();
-    ledger.lose_arrived(Reason::Refused, 2);
+    ledger.lose_arrived(0, Reason::Refused, 2);
     let from_peer = ledger.sums().from_peer;
     assert_eq!((from_peer.sent, from_peer.delivered, from_peer.lost[Reason::Refused]), (4, 2, 2));
     // More than there ever were are none.
-    ledger.lose_arrived(Reason::Refused, 9);
+    ledger.lose_arrived(0, Reason::Refused, 9);
     let from_peer = ledger.sums().from_peer;
     assert_eq!((from_peer.sent, from_peer.delivered, from_peer.lost[Reason::Refused]), (4, 0, 4));
 }

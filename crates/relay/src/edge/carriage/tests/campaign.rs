@@ -1,6 +1,7 @@
 //! Both ends under bursts, full buffers, closed viewers, losses and reconnections: sent = delivered + reasons.
 
 use super::*;
+use crate::edge::ledger::streams::{Direction, StreamFigures};
 
 /// Datagrams that wait for the relay, in the transport's queue, and for the receiving end.
 const INTAKE: usize = 20;
@@ -216,7 +217,7 @@ impl World {
         self.answers.path += lost;
         self.answers.unread += unread;
         if self.step.is_multiple_of(7) {
-            self.ledger.lose_arrived(Reason::Refused, std::mem::take(&mut self.untold));
+            self.ledger.lose_arrived(FLOW.port, Reason::Refused, std::mem::take(&mut self.untold));
         }
         if runs {
             while let Some(datagram) = self.intake.pop_front() {
@@ -269,12 +270,12 @@ impl World {
                 (_, true) => (&mut self.truth.undeliverable, Delivery::Undeliverable),
                 _ if self.has_viewer => (&mut self.truth.delivered, Delivery::Passed),
                 _ => {
-                    self.far.ledger().lose_arrived(Reason::Refused, 1);
+                    self.far.ledger().lose_arrived(FLOW.port, Reason::Refused, 1);
                     (&mut self.truth.refused, Delivery::Passed)
                 }
             };
             *count += 1;
-            self.far.on_delivery(delivery);
+            self.far.on_delivery(FLOW, delivery);
             if delivery == Delivery::Passed && self.has_viewer {
                 // The viewer answers.
                 self.answers.sent += 1;
@@ -286,7 +287,7 @@ impl World {
             if self.near.receive(now, bytes, false).is_none() {
                 continue;
             }
-            self.near.on_delivery(Delivery::Passed);
+            self.near.on_delivery(FLOW, Delivery::Passed);
             if self.has_camera {
                 self.answers.delivered += 1;
             } else {
@@ -368,6 +369,29 @@ proptest! {
         };
         prop_assert_eq!(told, world.truth);
         prop_assert_eq!(lost(Reason::Ended), 0);
+        // The only stream has all that the relay has taken, and both ends say the same of it.
+        let one = |ledger: &Ledger, direction| {
+            let all = ledger.streams(None);
+            let mut of = all.into_iter().filter(|each| each.direction == direction);
+            (of.next(), of.count())
+        };
+        let (own, others) = one(&world.ledger, Direction::ToPeer);
+        let taken = to_peer.sent - lost(Reason::Kernel) - lost(Reason::Overrun) - lost(Reason::Unconnected);
+        prop_assert_eq!((own.map_or(0, |own| own.sent), others), (taken, 0));
+        if let Some(own) = own {
+            prop_assert_eq!(own.delivered, Some(to_peer.delivered));
+            prop_assert_eq!(own.sent, to_peer.delivered + own.lost.sum(), "{:?}", own);
+            let here = [Reason::Overflow, Reason::Undecodable, Reason::Disposable, Reason::UnknownFlow];
+            let here = here.into_iter().chain([Reason::Refused, Reason::Undeliverable]);
+            for reason in here {
+                prop_assert_eq!(own.lost[reason], lost(reason));
+            }
+            let (far, _) = one(world.far.ledger(), Direction::FromPeer);
+            let far = far.filter(|_| own.sent > own.lost[Reason::Stale]);
+            let path = own.lost[Reason::Path];
+            let is_same = |far: &StreamFigures| (far.delivered, far.lost[Reason::Path]) == (own.delivered, path);
+            prop_assert!(far.is_none_or(|far| is_same(&far)), "{:?} {:?}", own, far);
+        }
         let far = world.far.ledger().sums().from_peer;
         prop_assert_eq!(far.delivered, world.truth.delivered);
         prop_assert_eq!(far.sent, far.delivered + far.lost.sum());
