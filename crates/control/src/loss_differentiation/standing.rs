@@ -25,11 +25,13 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// ```text
 /// f > 1 ms:     m > max(1 ms, min(5 ms, M/2))    or     q > max(5 ms, M/2)
-/// otherwise:    q > max(5 ms, M/2)               and    L > 2 l
+/// otherwise:    q > max(5 ms, M/2)               and    n > N l + 3 sqrt(N l (1 - l))
 /// ```
 ///
-/// `L` and `l` are the shares of packets that were lost of late with `q` above that limit and below: a radio
-/// loses alike, however long the queue. 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops
+/// `n` of the last `N` packets with `q` above that limit were lost, and a share of `l` below it: a radio
+/// loses alike, however long the queue, so that `n` exceeds its mean by three standard deviations once in a
+/// thousand times. Where nothing else is lost, the first loss above the limit exceeds it. A row of lost packets
+/// counts as one. 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops
 /// nothing from a queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue.
 /// 1 ms is the error of timestamps on a loaded host.
 ///
@@ -54,7 +56,7 @@ struct Levels {
     high: Share,
 }
 
-/// Packets that arrived and packets that were lost, of the last [`LEVELS_MEMORY`] or so.
+/// Packets that arrived and rows of packets that were lost, of the last [`LEVELS_MEMORY`] or so.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     arrived: f64,
@@ -66,20 +68,24 @@ impl Levels {
         if is_high { &mut self.high } else { &mut self.low }
     }
     fn on_arrival(&mut self, is_high: bool) {
-        for share in [&mut self.low, &mut self.high] {
-            share.arrived -= share.arrived / LEVELS_MEMORY;
-            share.lost -= share.lost / LEVELS_MEMORY;
-        }
-        self.at(is_high).arrived += 1.0;
+        let share = self.at(is_high);
+        share.arrived -= share.arrived / LEVELS_MEMORY;
+        share.lost -= share.lost / LEVELS_MEMORY;
+        share.arrived += 1.0;
     }
-    /// `true` if more is lost from a long queue than from a short one: a radio does not see the queue.
+    /// A row of packets was lost. A fade loses many of them at one level.
+    fn on_loss(&mut self, is_high: bool) {
+        self.at(is_high).lost += 1.0;
+    }
+    /// `true` if more is lost from a long queue than from a short one, and not by chance: a radio does not see
+    /// the queue.
     fn is_queue_to_blame(&self) -> bool {
         let Self { low, high } = self;
-        // Until packets have passed through a long queue, its losses are its own.
-        let of_high =
-            (high.lost + ASSUMED.lost) / (high.lost + high.arrived + ASSUMED.lost + ASSUMED.arrived);
+        let packets = high.lost + high.arrived;
         let of_low = low.lost / (low.lost + low.arrived).max(1.0);
-        of_high > MORE * of_low
+        let expected = of_low * packets;
+        let deviation = libm::sqrt(expected * (1.0 - of_low));
+        high.lost > expected + SIGNIFICANT * deviation
     }
 }
 
@@ -116,12 +122,10 @@ const TOLERATED: f64 = 5e6;
 const NOISE: f64 = 1e6;
 /// Time in which the packets of a burst leave the queue.
 const BURST: Duration = Duration::from_millis(100);
-/// Packets in which losses are compared by level.
-const LEVELS_MEMORY: f64 = 1000.0;
-/// What is assumed of a long queue at first.
-const ASSUMED: Share = Share { arrived: 3.0, lost: 1.0 };
-/// How much more a full queue loses than the radio alone.
-const MORE: f64 = 2.0;
+/// Packets of a level in which its losses are compared with those of the other.
+const LEVELS_MEMORY: f64 = 200.0;
+/// Standard deviations by which a long queue has to lose more than a short one.
+const SIGNIFICANT: f64 = 3.0;
 /// Period of the extremes.
 const PERIOD: Duration = Duration::from_secs(60);
 
@@ -216,14 +220,14 @@ impl LossDifferentiation for Standing {
         }
     }
 
-    fn classify(&mut self, gap: &LossGap) -> LossClass {
+    fn classify(&mut self, _gap: &LossGap) -> LossClass {
         let Some(queue) = &self.queue else {
             self.evidence = Evidence::None;
             return LossClass::Congestion;
         };
         self.evidence = queue.evidence();
         let is_high = queue.is_high();
-        self.levels.at(is_high).lost += gap.count as f64;
+        self.levels.on_loss(is_high);
         let is_congestion = if queue.empties() {
             is_high && self.levels.is_queue_to_blame()
         } else {
