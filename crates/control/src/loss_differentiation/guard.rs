@@ -12,6 +12,8 @@ const PERIOD: u64 = 256;
 const MOST_UNUSED: f64 = 2.0;
 /// Losses that a time without any lets count in addition.
 const MOST_COUNTABLE: f64 = 1.0;
+/// Packets below which the fraction of them that may be discounted says nothing: it is one of these then.
+const FEW: f64 = 20.0;
 /// Error of sums of fractions.
 const ROUNDING: f64 = 1e-6;
 
@@ -41,21 +43,21 @@ impl GuardConfig {
 }
 
 impl GuardConfig {
-    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] 20 packets and 0.2 s, 97
-    /// losses in 100 and one packet in 1,000.
+    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth, 97 losses in
+    /// 100 and one packet in 1,000.
     ///
     /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as
-    /// wireless. What its first losses cost lasts for eight loss intervals: at 8 % of losses (4 Mbit/s, 40
-    /// ms, repaired within 120 ms) 72 % of the frames of the first seven seconds are in time if 100 packets
-    /// are young, and 85 % if 20 are. What counts later limits the rate: with a tenth of 3 % of losses, or
-    /// with three in a hundred of 8 %, video of 4.6 Mbit/s does not fit into the rate at a round-trip time
-    /// of 50 ms. A loss event rate of 1/1000 allows 7.5 Mbit/s there, and where it is reached, at 3.3 % of
-    /// losses, plain TFRC has a sixth of that.
+    /// wireless. What its first losses cost lasts for eight loss intervals: at a round-trip time of 240 ms, one
+    /// of the first 20 packets lost leaves 150 kbit/s, and video of 600 kbit/s does not fit for eight seconds.
+    /// What counts later limits the rate: with a tenth of 3 % of losses, or with three in a hundred of 8 %,
+    /// video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms. A loss event rate of
+    /// 1/1000 allows 7.5 Mbit/s there, and where it is reached, at 3.3 % of losses, plain TFRC has a sixth of
+    /// that.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => Self {
-                young_time: Duration::from_millis(200),
-                young_packets: 20,
+                young_time: Duration::ZERO,
+                young_packets: 0,
                 discounted_share: 0.97,
                 counted_rate: 0.001,
                 ..Self::default()
@@ -145,7 +147,8 @@ impl Guard {
             last: Instant::ZERO,
             arrived: 0,
             periods: [Period::default(); 2],
-            unused: 0.0,
+            // A loss counts when the packets before it have made one due, not in advance.
+            unused: 1.0 - config.counted_rate,
             countable: 0.0,
             overruled: None,
             overruled_packets: 0,
@@ -169,7 +172,7 @@ impl Guard {
         let lost = (now.lost + before.lost + unrecorded) as f64;
         let discounted = (now.discounted + before.discounted + count) as f64;
         let packets = (now.arrived + before.arrived) as f64 + lost;
-        if discounted > self.config.discounted_loss * packets {
+        if discounted > self.config.discounted_loss * packets.max(FEW) {
             Some(Overruled::Loss)
         } else if count as f64 > self.unused + unrecorded as f64 - self.due(unrecorded, unrecorded) + ROUNDING
         {

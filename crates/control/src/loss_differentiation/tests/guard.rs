@@ -1,8 +1,9 @@
 use super::super::{
-    Guard, GuardConfig, LossClass, LossDifferentiation, LossGap, Omniscient, Overruled, PacketArrival,
+    Guard, GuardConfig, LossClass, LossDifferentiation, LossGap, Omniscient, Overruled, PacketArrival, Scheme,
 };
 use super::{at, packet, verdict};
 use std::boxed::Box;
+use std::vec::Vec;
 use whimbrel_units::Duration;
 
 /// A classifier that returns wireless for every loss.
@@ -97,6 +98,31 @@ fn what_counts_for_the_share_is_limited_by_the_packets() {
         let found = guard.overruled_packets();
         assert!(found.abs_diff(counted) <= 1, "one in {interval}: {found}");
     }
+}
+
+#[test]
+fn the_share_of_standing_counts_when_it_is_due_and_not_in_advance() {
+    let mut guard = guarded(GuardConfig::of(Scheme::Standing));
+    // One of 20 packets is lost, the third first. Each thousand packets one loss counts, at the end of it.
+    let mut counted = Vec::new();
+    let mut packets = 0;
+    for n in 0..200 {
+        let arrived = if n == 0 { 2 } else { 19 };
+        arrive(&mut guard, packets, arrived);
+        packets += arrived + 1;
+        if verdict(&mut guard, 1, 0.0, 20.0) == LossClass::Congestion {
+            counted.push(packets);
+        }
+    }
+    assert!(counted.len() == 3 && counted[0].abs_diff(1000) < 60, "{counted:?}");
+}
+
+#[test]
+fn a_few_losses_at_first_are_no_excessive_loss() {
+    let mut guard = guarded(GuardConfig { discounted_loss: 0.15, ..LENIENT });
+    arrive(&mut guard, 0, 2);
+    let discounted = (0..5).take_while(|_| verdict(&mut guard, 1, 0.0, 20.0) == LossClass::Wireless).count();
+    assert_eq!((discounted, guard.overruled()), (3, Some(Overruled::Loss)), "of the first 20 packets");
 }
 
 #[test]
