@@ -43,16 +43,16 @@ impl GuardConfig {
 }
 
 impl GuardConfig {
-    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth, 97 losses in
-    /// 100 and one packet in 1,000.
+    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth, 97 losses
+    /// in 100 and one packet in 1,000.
     ///
     /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as
-    /// wireless. What its first losses cost lasts for eight loss intervals: at a round-trip time of 240 ms, one
-    /// of the first 20 packets lost leaves 150 kbit/s, and video of 600 kbit/s does not fit for eight seconds.
-    /// What counts later limits the rate: with a tenth of 3 % of losses, or with three in a hundred of 8 %,
-    /// video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms. A loss event rate of
-    /// 1/1000 allows 7.5 Mbit/s there, and where it is reached, at 3.3 % of losses, plain TFRC has a sixth of
-    /// that.
+    /// wireless. What its first losses cost lasts for eight loss intervals: at a round-trip time of 240 ms,
+    /// one of the first 20 packets lost leaves 150 kbit/s, and video of 600 kbit/s does not fit for eight
+    /// seconds. What counts later limits the rate: with a tenth of 3 % of losses, or with three in a
+    /// hundred of 8 %, video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms. A loss
+    /// event rate of 1/1000 allows 7.5 Mbit/s there, and where it is reached, at 3.3 % of losses, plain
+    /// TFRC has a sixth of that.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => Self {

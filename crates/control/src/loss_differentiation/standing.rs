@@ -30,10 +30,10 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// `n` of the last `N` packets with `q` above that limit were lost, and a share of `l` below it: a radio
 /// loses alike, however long the queue, so that `n` exceeds its mean by three standard deviations once in a
-/// thousand times. Where nothing else is lost, the first loss above the limit exceeds it. A row of lost packets
-/// counts as one. 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops
-/// nothing from a queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue.
-/// 1 ms is the error of timestamps on a loaded host.
+/// thousand times. Where nothing else is lost, the first loss above the limit exceeds it. A row of lost
+/// packets counts as one. 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops nothing from a
+/// queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the
+/// error of timestamps on a loaded host.
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
@@ -77,8 +77,8 @@ impl Levels {
     fn on_loss(&mut self, is_high: bool) {
         self.at(is_high).lost += 1.0;
     }
-    /// `true` if more is lost from a long queue than from a short one, and not by chance: a radio does not see
-    /// the queue.
+    /// `true` if more is lost from a long queue than from a short one, and not by chance: a radio does not
+    /// see the queue.
     fn is_queue_to_blame(&self) -> bool {
         let Self { low, high } = self;
         let packets = high.lost + high.arrived;
@@ -122,7 +122,7 @@ const TOLERATED: f64 = 5e6;
 const NOISE: f64 = 1e6;
 /// Time in which the packets of a burst leave the queue.
 const BURST: Duration = Duration::from_millis(100);
-/// Packets of a level in which its losses are compared with those of the other.
+/// Packets of a level in which its losses are counted.
 const LEVELS_MEMORY: f64 = 200.0;
 /// Standard deviations by which a long queue has to lose more than a short one.
 const SIGNIFICANT: f64 = 3.0;

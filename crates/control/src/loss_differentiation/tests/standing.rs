@@ -150,9 +150,9 @@ fn a_queue_that_drops_in_bursts_what_the_radio_does_not_lose_between_them_is_con
     assert!(queue > 0.98, "{queue} beside 1 % of the radio");
 }
 
-/// A video at 25 frames a second whose radio loses 5 % at random: each second a key frame of 14 to 20 packets, which queue behind each
-/// other for 0.5 ms each, and frames of three between. Only the last packets of key frames wait for more than 5 ms. Returns the losses
-/// and those that count as congestion.
+/// A video at 25 frames a second whose radio loses 5 % at random: each second a key frame of 14 to 20
+/// packets, which queue behind each other for 0.5 ms each, and frames of three between. Only the last
+/// packets of key frames wait for more than 5 ms. Returns the losses and those that count as congestion.
 fn key_frames(seed: u64) -> [u32; 2] {
     let mut standing = Standing::new();
     let (mut dice, mut sequence, mut missing) = (seed, 0_u64, 0_u64);
