@@ -74,6 +74,14 @@ def test_pairs_that_differ_by_the_same_amount_changed() -> None:
     assert _one([1.0, 1.0], [2.0, 2.0], seeds=False).verdict == "changed"
 
 
+def test_numbers_that_differ_by_their_rounding_are_the_same() -> None:
+    base = [0.1, 0.2, 0.3, 0.4]
+    rounded = [value * (1 + 2e-16) for value in base]
+    assert _one(base, rounded).verdict == "same"
+    assert _one(base[:1], rounded[:1], seeds=False).verdict == "same"
+    assert _one(base, rounded, Rules(exact=True)).verdict == "changed"
+
+
 def test_single_runs_are_undecided_unless_they_must_be_identical() -> None:
     assert _one([1.0], [2.0]).verdict == "undecided"
     assert _one([1.0], [1.0]).verdict == "same"

@@ -226,6 +226,10 @@ def test_identical_runs_have_no_interval_to_show() -> None:
     same = statistics.student_interval([3.5, 3.5, 3.5])
     assert same.is_identical
     assert same.spread(1) == same.bounds() == "(identical in 3 runs)"
+    # Sums of the same numbers in another order.
+    rounded = statistics.student_interval([0.011599999999999736, 0.011599999999999737, 0.011599999999999739])
+    assert rounded.spread(2) == rounded.bounds() == "(identical in 3 runs)"
+    assert not statistics.student_interval([0.0116, 0.0116, 0.0116 + 1e-12]).is_identical
     varied = statistics.student_interval([3.0, 4.0, 3.5])
     assert not varied.is_identical
     assert varied.spread(1) == "± 1.2"

@@ -40,6 +40,9 @@ SHORTFALL = 0.05
 RELATIVE_ERROR = 0.05
 """Required half width of the interval, as a part of the mean (`confront`, equation 13)."""
 
+ROUNDING = 1e-12
+"""Part of the mean by which sums of the same numbers in another order may differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -68,8 +71,8 @@ class Interval:
 
     @property
     def is_identical(self) -> bool:
-        """True if several values are all the same."""
-        return self.n > 1 and self.low == self.high
+        """True if several values are all the same, but for the rounding of their last digits."""
+        return self.n > 1 and self.high - self.low <= ROUNDING * abs(self.mean)
 
     def spread(self, digits: int) -> str:
         """Half the width, as shown behind the mean: `± 1.2`; empty for a single value.

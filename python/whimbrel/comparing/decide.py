@@ -19,7 +19,7 @@ import numpy as np
 
 from whimbrel._values.comparison import contrast
 from whimbrel._values.sheet import Value
-from whimbrel._values.statistics import Interval, defined
+from whimbrel._values.statistics import ROUNDING, Interval, defined
 from whimbrel.comparing.samples import DEFAULT_METRICS, Samples
 from whimbrel.errors import UsageError
 
@@ -205,7 +205,7 @@ def _compared(key: tuple[str, str], a: Samples, b: Samples, rules: Rules) -> Cha
         raise AssertionError("only numbers with a mean are compared")
     pairs = plain.n if plain.method == "paired" else len(set(first.seeds) & set(second.seeds))
     interval = plain.interval()
-    same = _identical(first, second)
+    same = _identical(first, second, 0.0 if rules.exact else ROUNDING)
     mean_a, mean_b = first.mean, second.mean
     if same:
         probability, verdict = 1.0, "same"
@@ -230,13 +230,17 @@ def _compared(key: tuple[str, str], a: Samples, b: Samples, rules: Rules) -> Cha
     )
 
 
-def _identical(a: Value, b: Value) -> bool:
+def _identical(a: Value, b: Value, rounding: float) -> bool:
     """True if runs of the same seeds, or single runs without seeds, have the same numbers."""
     if not a.seeds and not b.seeds:
-        return a.sample.size == b.sample.size == 1 and bool(a.sample[0] == b.sample[0])
+        return a.sample.size == b.sample.size == 1 and math.isclose(
+            a.sample[0], b.sample[0], rel_tol=rounding
+        )
     by_seed = dict(zip(b.seeds, b.sample, strict=False))
     shared = [(x, by_seed[seed]) for seed, x in zip(a.seeds, a.sample, strict=False) if seed in by_seed]
-    return bool(shared) and all(x == y or (math.isnan(x) and math.isnan(y)) for x, y in shared)
+    return bool(shared) and all(
+        math.isclose(x, y, rel_tol=rounding) or (math.isnan(x) and math.isnan(y)) for x, y in shared
+    )
 
 
 def _probability(a: Value, b: Value, tolerance: float) -> float:
