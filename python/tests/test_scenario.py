@@ -1,5 +1,6 @@
 """Scenarios as values: changes, digests, sweeps."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -19,6 +20,21 @@ def test_a_file_is_read_with_its_directory(tmp_path: Path) -> None:
     file.write_text('[simulation]\nduration = "5 s"\n[[link]]\nrate = "1 Mbit/s"\n')
     assert Scenario.of(file).document == BASE
     assert Scenario.of(str(file)).base == tmp_path
+
+
+def test_a_name_that_ends_in_json_is_json_as_for_the_simulator(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(BASE))
+    assert Scenario.of(file).document == BASE
+    file.write_text("[1]")
+    with pytest.raises(ScenarioError, match=r"a\.json: expected a table"):
+        Scenario.from_file(file)
+
+
+def test_a_missing_file_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as error:
+        Scenario.from_file(tmp_path / "none.toml")
+    assert str(error.value) == f"{tmp_path / 'none.toml'}: No such file or directory"
 
 
 @pytest.mark.parametrize("content", ["[simulation", "\xff"])

@@ -23,15 +23,14 @@ and `interval = true` adds half of the 95 % interval. A cell that the item lacks
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from whimbrel._base import documents
 from whimbrel._reproduce import paper
 from whimbrel._reproduce.plan import read_plans
 from whimbrel.errors import PaperError, WhimbrelError
@@ -56,7 +55,7 @@ def read(directory: Path) -> Mapping[str, Mapping[str, Any]]:
     if not path.is_file():
         return {}
     try:
-        found: Mapping[str, Mapping[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["table"]
+        found: Mapping[str, Mapping[str, Any]] = documents.read_toml(path)["table"]
     except (OSError, ValueError, KeyError) as error:
         raise PaperError(f"{path}: expected tables [table.NAME]: {error}") from error
     for name, table in found.items():
@@ -78,15 +77,13 @@ def numbers(directory: Path, items: Sequence[str]) -> Numbers:
     """
     found: dict[tuple[str, str, str, str], Number] = {}
     for item in items:
-        with (directory / f"{item}.csv").open(encoding="utf-8", newline="") as lines:
-            for line in csv.DictReader(lines):
-                mean, low, high, printed = (
-                    float(line[key]) if line[key] else math.nan
-                    for key in ("ours", "ci_low", "ci_high", "paper")
-                )
-                half = (high - low) / 2
-                place = (item, line["row"], line["column"], line["metric"])
-                found[place] = (mean, half, None if math.isnan(printed) else printed, int(line["n"]))
+        for line in documents.CsvFile(directory / f"{item}.csv"):
+            mean, low, high, printed = (
+                float(line[key]) if line[key] else math.nan for key in ("ours", "ci_low", "ci_high", "paper")
+            )
+            half = (high - low) / 2
+            place = (item, line["row"], line["column"], line["metric"])
+            found[place] = (mean, half, None if math.isnan(printed) else printed, int(line["n"]))
     return found
 
 

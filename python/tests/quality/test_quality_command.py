@@ -37,8 +37,8 @@ def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]
     return actual
 
 
-def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["quality", *arguments]) == 2
+def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    assert main(["quality", *arguments]) == code
     return capsys.readouterr().err
 
 
@@ -192,11 +192,25 @@ def test_mistakes_in_records_are_reported(run: Path, capsys: pytest.CaptureFixtu
     assert "no flow 'x'; expected one of call, other" in _complaint(capsys, "voice", str(run), "--flow", "x")
     assert "one talk spurt" in _complaint(capsys, "voice", str(run), "--flow", "call")
     (run / "packets.csv").write_text("flow,tag\ncall,1\n")
-    assert "has no column sent_s" in _complaint(capsys, "voice", str(run))
+    # The command line is right, and the file is not.
+    assert "has no column sent_s" in _complaint(capsys, "voice", str(run), code=1)
     (run / "packets.csv").write_text(CSV.replace("0.190", "soon"))
-    assert "column received_s" in _complaint(capsys, "voice", str(run))
-    (run / "a.json").write_text("{}")
-    assert "is not the output of `whimbrel run --json`" in _complaint(capsys, "voice", str(run / "a.json"))
+    assert "column received_s" in _complaint(capsys, "voice", str(run), code=1)
+    for text in ("{}", "[]", "3", '{"tables": {"packets": {"flow": 3}}}'):
+        (run / "a.json").write_text(text)
+        assert "not the output of `whimbrel run --json`" in _complaint(
+            capsys, "voice", str(run / "a.json"), code=1
+        )
+    for text, message in (
+        ("", "has no column flow; expected flow, tag"),
+        ("flow,tag,sent_s,received_s,size_bytes\n", "the table of packets is empty; expected a line per"),
+    ):
+        (run / "a.csv").write_text(text)
+        assert message in _complaint(capsys, "voice", str(run / "a.csv"), code=1)
+    (run / "packets.csv").write_text(CSV)
+    (run / "a.csv").write_bytes(b"\x00\xff")
+    schedule = ("voice", str(run), "--flow", "call", "--schedule", str(run / "a.csv"))
+    assert "cannot be read: it is not in UTF-8" in _complaint(capsys, *schedule, code=1)
 
 
 @pytest.mark.parametrize("name", ["none.pcap", "none"])

@@ -168,3 +168,20 @@ def test_truncated_frames_are_refused(stream: Stream, tmp_path: Path) -> None:
     (tmp_path / "other.y4m").write_bytes(b"RIFF")
     with pytest.raises(MediaError, match="not a YUV4MPEG2"):
         open_frames(tmp_path / "other.y4m")
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("F25:1", "lacks a size or a frame rate"),
+        ("W8 H8", "lacks a size or a frame rate"),
+        ("W8 H8 F1:0", "lacks a size or a frame rate"),
+        ("Wx H8 F25:1", "lacks a size or a frame rate"),
+        ("W1000000000 H8 F25:1", "expected sides of 1 to 16384 pixels"),
+        ("W0 H8 F25:1", "expected sides of 1 to 16384 pixels"),
+    ],
+)
+def test_a_head_without_a_size_is_an_error(tmp_path: Path, head: str, message: str) -> None:
+    (tmp_path / "a.y4m").write_bytes(f"YUV4MPEG2 {head}\n".encode() + bytes(102))
+    with pytest.raises(MediaError, match=message):
+        open_frames(tmp_path / "a.y4m")

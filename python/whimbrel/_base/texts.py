@@ -14,6 +14,8 @@ from whimbrel.errors import printable
 
 MOST_BYTES = 1 << 30
 """The largest file that is read as text."""
+MOST_LINE_BYTES = 1 << 20
+"""The longest line of a file that is read line by line."""
 
 
 def read(path: Path, most: int = MOST_BYTES) -> str:
@@ -27,16 +29,41 @@ def read(path: Path, most: int = MOST_BYTES) -> str:
         content = file.read(most + 1)
     if len(content) > most:
         raise ValueError(f"it has more than {most} bytes")
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    return _decoded(content)
+
+
+def lines(path: Path, most: int = MOST_BYTES) -> Iterator[str]:
+    """The lines of a text, which is read as they are taken.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it is in another encoding or too large, or has a line of more than `MOST_LINE_BYTES`.
+    """
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(MOST_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MOST_LINE_BYTES:
+                raise ValueError(f"line {number} has more than {MOST_LINE_BYTES} bytes")
+            if file.tell() > most:
+                raise ValueError(f"it has more than {most} bytes")
+            # Some programs end a line with a carriage return alone.
+            yield from io.StringIO(_decoded(line, number, file.tell() - len(line)))
+
+
+def _decoded(content: bytes, first: int = 1, start: int = 0) -> str:
+    """The text of bytes that begin in the line `first`, at the byte `start` of the file."""
+    if first == 1 and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("it is in UTF-16, as some programs of Windows write: save it as UTF-8")
     try:
         # Line ends as of a file in text mode.
-        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        text = content.decode("utf-8-sig" if first == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = first + content.count(b"\n", 0, error.start)
         raise ValueError(
-            f"it is not in UTF-8 (byte {error.start}, in line {line}): save it as UTF-8"
+            f"it is not in UTF-8 (byte {start + error.start}, in line {line}): save it as UTF-8"
         ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 _PLAIN = {"±": "+-", "×": "x", "–": "-", "—": "-", "…": "...", "≤": "<=", "≥": ">=", "µ": "u", "→": "->"}

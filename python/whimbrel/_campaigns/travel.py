@@ -8,13 +8,13 @@ directory of their own in the same places relative to each other, under their or
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from whimbrel._base import documents
 from whimbrel._simulate.scenario import Scenario, override_value, toml_value
 
 
@@ -56,7 +56,7 @@ def pack(scenario: Scenario) -> tuple[Packed, dict[str, bytes]]:
         digest = hashlib.sha256(content).hexdigest()
         contents[digest] = content
         files.append(NamedFile(name, os.path.normpath(os.path.join(base, name)), digest))  # noqa: PTH118
-    plain = Scenario(json.loads(scenario.whole_text()), scenario.overrides, Path(base))
+    plain = Scenario(documents.json_value(scenario.whole_text()), scenario.overrides, Path(base))
     return Packed(plain, tuple(files)), contents
 
 

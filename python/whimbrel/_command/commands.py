@@ -13,7 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from whimbrel import figures
-from whimbrel._base import extras, output, paper_folders, quantities
+from whimbrel._base import documents, extras, output, paper_folders, quantities
 from whimbrel._base.terminal import markup, print_line, print_table
 from whimbrel._reproduce import paper, rebuild
 from whimbrel._reproduce import reproduce as paper_runs
@@ -303,7 +303,7 @@ def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
 
 
 def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool) -> None:
-    claims = {key: json.loads((out / key / CLAIMS).read_text(encoding="utf-8")) for key in keys}
+    claims = {key: documents.read_json(out / key / CLAIMS) for key in keys}
     if as_json:
         _say({"report": str(index), "claims": claims}, as_json=True)
         return

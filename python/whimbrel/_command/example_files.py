@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from whimbrel._base import documents
 from whimbrel.errors import UsageError
 
 INDEX = "files.toml"
@@ -35,7 +35,7 @@ def directory() -> Path:
 
 def known() -> list[Example]:
     """All packaged examples, in the order of their list."""
-    listed = tomllib.loads((directory() / INDEX).read_text(encoding="utf-8"))
+    listed = documents.read_toml(directory() / INDEX)
     return [
         Example(f"{folder}/{file}", about)
         for folder, files in listed.items()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from whimbrel._base import compiled
+from whimbrel._base import compiled, documents
 from whimbrel._campaigns.scheduler import available_processors
 from whimbrel._reproduce.plan import Plan
 from whimbrel._values.sheet import replace_text
@@ -33,8 +33,8 @@ def write_manifest(out: Path, plans: Sequence[Plan], command: str) -> None:
     path = out / NAME
     if not command and path.is_file():
         try:
-            command = json.loads(path.read_text(encoding="utf-8")).get("command", "")
-        except ValueError:
+            command = documents.read_json(path).get("command", "")
+        except (ValueError, AttributeError):
             command = ""
     manifest = {
         "version": compiled.version(),

@@ -12,14 +12,13 @@ elsewhere: see `whimbrel._base.paper_folders`.
 
 from __future__ import annotations
 
-import csv
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from whimbrel._base import paper_folders
+from whimbrel._base import documents, paper_folders
 from whimbrel._campaigns.jobs import Run
 from whimbrel._reproduce.claims import Claim
 from whimbrel._reproduce.reasons import read as read_reasons
@@ -258,16 +257,15 @@ def expected(paper: Paper) -> Expected:
         item.key: {(row, column, m.key) for row, column in item.cells() for m in item.all_metrics}
         for item in paper.items
     }
-    with path.open(encoding="utf-8", newline="") as file:
-        for line in csv.DictReader(file):
-            try:
-                place = (line["row"], line["column"], line["metric"])
-                item, value = line["item"], float(line["value"])
-            except (KeyError, TypeError, ValueError) as error:
-                raise PaperError(f"{path}: {line}: {error!r}") from error
-            if place not in places.get(item, set()):
-                raise PaperError(f"{path}: paper {paper.key} has no place {item}, {', '.join(place)}")
-            numbers[item][place] = value
+    for line in documents.CsvFile(path):
+        try:
+            place = (line["row"], line["column"], line["metric"])
+            item, value = line["item"], float(line["value"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise PaperError(f"{path}: {line}: {error!r}") from error
+        if place not in places.get(item, set()):
+            raise PaperError(f"{path}: paper {paper.key} has no place {item}, {', '.join(place)}")
+        numbers[item][place] = value
     return numbers
 
 

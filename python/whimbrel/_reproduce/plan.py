@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whimbrel._base import documents
 from whimbrel._campaigns.outcomes import Outcome
 from whimbrel._simulate.records import Records
 from whimbrel._simulate.result import Result
@@ -87,7 +88,7 @@ def read_plans(out: Path) -> dict[str, list[Plan]]:
     found: dict[str, list[Plan]] = {}
     for path in sorted(out.glob(f"*/{RECORDS}/*{_SUFFIX}")):
         try:
-            plan = json.loads(path.read_text(encoding="utf-8"))
+            plan = documents.read_json(path)
             cells = tuple(
                 Cell(each["row"], each["column"], tuple(each["seeds"]), tuple(each["keys"]))
                 for each in plan.pop("cells")

@@ -6,10 +6,10 @@ The file has a table `[reason]` that maps a claim's key to a sentence. README.md
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from whimbrel._base import documents
 from whimbrel.errors import PaperError
 
 FILE = "reasons.toml"
@@ -30,7 +30,7 @@ def read(directory: Path) -> Mapping[str, str]:
     if not path.is_file():
         return {}
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))["reason"]
+        found = documents.read_toml(path)["reason"]
     except (OSError, ValueError, KeyError) as error:
         raise PaperError(f"{path}: expected a table [reason]: {error}") from error
     for claim, reason in found.items():

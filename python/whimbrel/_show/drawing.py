@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from whimbrel import figures
+from whimbrel._base import documents
 from whimbrel.errors import WhimbrelError
 from whimbrel.figures import Chart
 
@@ -80,7 +81,7 @@ def _started(drawings: Sequence[Drawing], formats: Collection[str]) -> Iterator[
 def main() -> int:
     """Draws the charts listed on standard input; reports failures on standard error."""
     try:
-        task = json.load(sys.stdin)
+        task = documents.json_value(sys.stdin.read())
         _draw_here([Drawing(**each) for each in task["drawings"]], task["formats"])
     except WhimbrelError as error:
         print(error, file=sys.stderr)

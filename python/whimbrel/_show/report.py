@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from whimbrel._base import documents
 from whimbrel._show import page
 from whimbrel._values.sheet import StoredSheet, read_sheet, replace_text
 from whimbrel.errors import WhimbrelError
@@ -100,6 +101,6 @@ def _table(directory: Path, key: str) -> page.ShownTable:
 
 def _json(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return documents.read_json(path)
     except (OSError, ValueError) as error:
         raise WhimbrelError(f"{path}: {error}") from error

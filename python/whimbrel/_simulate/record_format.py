@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from whimbrel._base import documents
 from whimbrel._values.table import Table
 from whimbrel.errors import RecordError, WhimbrelError
 
@@ -102,7 +103,7 @@ def decode(content: bytes, key: str) -> dict[str, Table]:
                 raise RecordError(
                     f"{member.filename} has {member.file_size} bytes, where the file has {len(content)}"
                 )
-        head = json.loads(archive.read(_HEAD))
+        head = documents.json_value(archive.read(_HEAD))
         # Writable arrays.
         values = bytearray(archive.read(_COLUMNS))
     if head["key"] != key:

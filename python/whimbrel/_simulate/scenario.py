@@ -10,14 +10,13 @@ import hashlib
 import itertools
 import json
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from whimbrel._base import texts
+from whimbrel._base import documents, texts
 from whimbrel.errors import ScenarioError
 
 _MOST_BYTES = 16 << 20
@@ -40,17 +39,29 @@ class Scenario:
     overrides: tuple[str, ...] = ()
     base: Path = field(default_factory=Path)
 
+    def __post_init__(self) -> None:
+        try:
+            documents.check_depth(self.document)
+        except ValueError as error:
+            raise ScenarioError(f"the scenario cannot be read: {error}") from error
+
     @classmethod
     def from_file(cls, path: Path) -> Scenario:
-        """Reads a TOML file.
+        """Reads a file: JSON where its name ends in `.json`, else TOML.
 
         Raises:
-            ScenarioError: it cannot be read, or is not TOML.
+            ScenarioError: it cannot be read, or is not of that form.
         """
         try:
-            return cls(tomllib.loads(texts.read(path, _MOST_BYTES)), base=path.parent)
-        except (OSError, ValueError) as error:
+            text = texts.read(path, _MOST_BYTES)
+            table = documents.json_value(text) if path.suffix == ".json" else documents.toml_table(text)
+        except OSError as error:
+            raise ScenarioError(f"{path}: {error.strerror or error}") from error
+        except ValueError as error:
             raise ScenarioError(f"{path}: {error}") from error
+        if not isinstance(table, dict):
+            raise ScenarioError(f"{path}: expected a table (a JSON object)")
+        return cls(table, base=path.parent)
 
     @classmethod
     def of(cls, given: Scenario | Mapping[str, Any] | Path | str) -> Scenario:
@@ -149,15 +160,30 @@ def _json(document: Mapping[str, Any]) -> str:
     try:
         return json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
+        for key, value in _numbers(document):
+            if not math.isfinite(value):
+                raise ScenarioError(f"{key} = {value}: expected a finite number") from None
         raise ScenarioError(f"the scenario contains a value that TOML does not support: {error}") from error
+
+
+def _numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:  # noqa: ANN401 - any TOML value
+    """The numbers of a document with their keys."""
+    if isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from _numbers(each, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, each in enumerate(value):
+            yield from _numbers(each, f"{key}[{index}]")
+    elif isinstance(value, float):
+        yield key, value
 
 
 def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value
     """The value of a `key=value`: TOML, or otherwise a plain string, as the simulator reads it."""
     given = override.partition("=")[2].strip()
     try:
-        table = tomllib.loads(f"value = {given}")
-    except tomllib.TOMLDecodeError:
+        table = documents.toml_table(f"value = {given}")
+    except ValueError:
         return given
     return table["value"] if len(table) == 1 else given
 

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from whimbrel._base import documents
 from whimbrel._values.statistics import FloatArray, Interval, defined, student_interval
 from whimbrel.errors import WhimbrelError
 
@@ -280,7 +281,7 @@ def read_sheet(directory: Path, key: str) -> StoredSheet:
     """
     path = directory / f"{key}.json"
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = documents.read_json(path)
         sheet = SheetData(
             key=about["key"],
             title=about["title"],
@@ -294,17 +295,16 @@ def read_sheet(directory: Path, key: str) -> StoredSheet:
             pictures=[Picture(**picture) for picture in about["pictures"]],
         )
         path = directory / f"{key}.csv"
-        with path.open(encoding="utf-8", newline="") as file:
-            entries = {
-                (line["row"], line["column"], line["metric"]): Entry(
-                    paper=_number(line["paper"]),
-                    ours=_number(line["ours"]),
-                    low=_number(line["ci_low"]),
-                    high=_number(line["ci_high"]),
-                    n=int(line["n"]),
-                )
-                for line in csv.DictReader(file)
-            }
+        entries = {
+            (line["row"], line["column"], line["metric"]): Entry(
+                paper=_number(line["paper"]),
+                ours=_number(line["ours"]),
+                low=_number(line["ci_low"]),
+                high=_number(line["ci_high"]),
+                n=int(line["n"]),
+            )
+            for line in documents.CsvFile(path)
+        }
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WhimbrelError(f"{path}: not a sheet of results: {error!r}") from error
     return StoredSheet(sheet, entries, about)

@@ -6,9 +6,8 @@ seeds; those of measurements have none.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import contextlib
+import itertools
 import math
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel._base import texts
+from whimbrel._base import documents, texts
 from whimbrel._reproduce import plan as plans
 from whimbrel._simulate.records import Records
 from whimbrel._simulate.result import Result
@@ -97,6 +96,10 @@ def read(path: Path) -> Samples:
         _read_directory(samples, path)
     else:
         _read_file(samples, path, -1)
+    for (place, metric), numbers in samples.values.items():
+        if math.inf in map(abs, numbers.values()):
+            where = f"{metric} of {place}" if place else metric
+            raise InputError(f"{path}: {where} is infinite: expected finite numbers")
     if not samples.values:
         raise InputError(f"{path} holds no numbers to compare: {_EXPECTED}")
     return samples
@@ -162,7 +165,7 @@ def _read_record(samples: Samples, file: Path) -> None:
     if result is None:
         raise InputError(f"{file} cannot be read")
     with zipfile.ZipFile(file) as archive:
-        about = json.loads(archive.read("record.json"))["about"]
+        about = documents.json_value(archive.read("record.json"))["about"]
     _add_result(samples, str(about.get("case", "")), int(about.get("seed", -1)), result)
 
 
@@ -182,10 +185,11 @@ def _read_run_tables(samples: Samples, path: Path, repetition: int) -> None:
             _add_rows(samples, "", repetition, name, _csv_rows(file))
 
 
-def _csv_rows(file: Path) -> list[dict[str, Any]]:
+def _csv_rows(file: Path) -> Iterator[dict[str, str]]:
+    """The rows of a table, none of which is kept."""
     try:
-        return [dict(row) for row in csv.DictReader(io.StringIO(texts.read(file)))]
-    except (OSError, ValueError, csv.Error) as error:
+        yield from documents.CsvFile(file)
+    except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
 
 
@@ -216,7 +220,10 @@ def _number(value: object) -> float | None:
     if isinstance(value, (bool, np.bool_)):
         return None
     if isinstance(value, (int, float, np.integer, np.floating)):
-        return float(value)
+        # A whole number of JSON may be larger than any float.
+        with contextlib.suppress(OverflowError):
+            return float(value)
+        return math.inf
     try:
         return float(str(value))
     except ValueError:
@@ -252,13 +259,14 @@ def _read_file(samples: Samples, file: Path, repetition: int) -> None:
 
 def _read_sweep_runs(samples: Samples, file: Path) -> None:
     """The table of all runs of a sweep: settings, seed, flow, then the columns of the flows."""
-    rows = _csv_rows(file)
-    if not rows or not {"seed", "flow"} <= rows[0].keys():
-        raise InputError(f"{file}: expected the columns `seed` and `flow`, as of a sweep-runs.csv")
     samples.kind = "campaign"
-    columns = list(rows[0])
+    rows = _csv_rows(file)
+    first = next(rows, {})
+    if not {"seed", "flow"} <= first.keys():
+        raise InputError(f"{file}: expected the columns `seed` and `flow`, as of a sweep-runs.csv")
+    columns = list(first)
     settings = columns[: columns.index("seed")]
-    for row in rows:
+    for row in itertools.chain([first], rows):
         where = ", ".join(f"{key} = {row[key]}" for key in settings)
         seed = _number(row["seed"])
         if seed is None or math.isnan(seed):
@@ -269,15 +277,16 @@ def _read_sweep_runs(samples: Samples, file: Path) -> None:
 
 def _json(file: Path) -> Any:  # noqa: ANN401 - any JSON value
     try:
-        text = texts.read(file)
+        text = texts.read(file, documents.MOST_JSON_BYTES)
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
     try:
-        return json.loads(text)
-    except ValueError:
-        pass
+        return documents.json_value(text)
+    except ValueError as error:
+        if "\n" not in text.strip():
+            raise InputError(f"{file} is not JSON: {error}") from error
     try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [documents.json_value(line) for line in text.splitlines() if line.strip()]
     except ValueError as error:
         raise InputError(f"{file} is not JSON: {error}") from error
 
@@ -294,8 +303,8 @@ def _leaves(value: object, path: tuple[str, ...]) -> Iterator[tuple[str, str, li
             return
         for index, each in enumerate(value):
             yield from _leaves(each, (*path, _entry_name(each, index)))
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield from _leaf(path, [float(value)])
+    elif isinstance(value, (int, float)) and (number := _number(value)) is not None:
+        yield from _leaf(path, [number])
 
 
 def _leaf(path: tuple[str, ...], numbers: list[float]) -> Iterator[tuple[str, str, list[float]]]:

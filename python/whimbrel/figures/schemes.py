@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whimbrel._base import paper_folders
+from whimbrel._base import documents, paper_folders
 from whimbrel.errors import WhimbrelError
 
 SPARE_COLOURS = ("#4c6ef5", "#e8590c", "#2f9e44", "#ae3ec9", "#0c8599", "#e03131", "#cf8000", "#868e9c")
@@ -39,7 +38,7 @@ def _read(files: tuple[Path, ...]) -> Mapping[str, Scheme]:
     found: dict[str, Scheme] = {}
     for path in reversed(files):
         try:
-            listed = tomllib.loads(path.read_text(encoding="utf-8"))["scheme"]
+            listed = documents.read_toml(path)["scheme"]
             found |= {
                 key: Scheme(each["name"], each["colour"], each["marker"]) for key, each in listed.items()
             }

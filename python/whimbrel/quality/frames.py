@@ -21,6 +21,8 @@ from whimbrel.errors import MediaError
 Plane = npt.NDArray[np.uint8]
 
 _FRAME_HEADER = b"FRAME\n"
+_LONGEST_SIDE = 1 << 14
+"""Pixels of a side, so that no head announces a frame that fills the memory."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,13 @@ def open_frames(path: Path) -> Frames:
     if not words or words[0] != "YUV4MPEG2" or not header.endswith(b"\n"):
         raise MediaError(f"{path} is not a YUV4MPEG2 file")
     fields = {word[0]: word[1:] for word in words[1:] if word[0] != "X"}
-    width, height = int(fields["W"]), int(fields["H"])
-    rate = Fraction(fields["F"].replace(":", "/"))
+    try:
+        width, height = int(fields["W"]), int(fields["H"])
+        rate = Fraction(fields["F"].replace(":", "/"))
+    except (KeyError, ValueError, ZeroDivisionError) as error:
+        raise MediaError(f"{path}: the head lacks a size or a frame rate: {error!r}") from error
+    if not (0 < width <= _LONGEST_SIDE and 0 < height <= _LONGEST_SIDE):
+        raise MediaError(f"{path}: {width}x{height}: expected sides of 1 to {_LONGEST_SIDE} pixels")
     if not fields.get("C", "420").startswith("420") or fields.get("C", "").startswith("420p1"):
         raise MediaError(f"{path}: the format is C{fields['C']}, not 8-bit 4:2:0")
     if width % 2 or height % 2:

@@ -7,7 +7,6 @@ Gaussian window of 1.5 samples, population variances, K1 = 0.01, K2 = 0.03; ffmp
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._base import extras, ffmpeg
+from whimbrel._base import documents, extras, ffmpeg
 from whimbrel.errors import MediaError
 from whimbrel.quality.frames import Frames, Plane
 
@@ -122,7 +121,7 @@ def vmaf(reference: Frames, shown: Frames) -> Scores:
             + ["-lavfi", "[0:v][1:v]libvmaf=log_fmt=json:log_path=vmaf.json:shortest=1", "-f", "null", "-"],
             cwd=Path(directory),
         )
-        report = json.loads((Path(directory) / "vmaf.json").read_text(encoding="utf-8"))
+        report = documents.read_json(Path(directory) / "vmaf.json")
     values = np.array([frame["metrics"]["vmaf"] for frame in report["frames"]], dtype=np.float64)
     if values.size != len(shown):
         raise MediaError(f"VMAF scored {values.size} of {len(shown)} frames")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import math
 import subprocess
 import sys
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from whimbrel._base import texts
+from whimbrel._base import documents
 from whimbrel._simulate import records
 from whimbrel._simulate.result import arrivals
 from whimbrel._values.table import Table
@@ -78,8 +78,7 @@ def packets(path: Path) -> Table:
             campaign's `.record`.
 
     Raises:
-        InputError: no such file.
-        UsageError: no such table in it.
+        InputError: no such file, or no such table in it.
         RecordError: a damaged record.
     """
     file = path / "packets.csv" if path.is_dir() else path
@@ -90,7 +89,7 @@ def packets(path: Path) -> Table:
         found = records.Records(file.parent).load(file.stem)
         tables = {} if found is None else found.tables
         if "packets" not in tables:
-            raise UsageError(f"{file} has no packets: the scenario's [record] must request them")
+            raise InputError(f"{file} has no packets: the scenario's [record] must request them")
         return tables["packets"]
     return _from_json(file) if file.suffix == ".json" else _from_csv(file)
 
@@ -108,14 +107,20 @@ def datagrams(
         start_s: start time of the flow, with a schedule.
 
     Raises:
-        UsageError: no such flow, several of them, or an invalid schedule.
+        InputError: the table is empty, or the schedule is not one.
+        UsageError: no such flow, or several of them.
     """
     names = sorted(set(table["flow"].tolist()))
+    if not names:
+        raise InputError("the table of packets is empty; expected a line per packet")
     if flow is None and len(names) != 1:
         raise UsageError(f"--flow is missing; expected one of {', '.join(names)}")
     name = names[0] if flow is None else flow
     if name not in names:
         raise UsageError(f"no flow {name!r}; expected one of {', '.join(names)}")
+    numbers = _floats(table.where(flow=name), "tag")
+    if not ((numbers >= 0) & (numbers < _MOST_DATAGRAMS)).all():
+        raise InputError(f"flow {name!r}: expected numbers of datagrams from 0 to {_MOST_DATAGRAMS}")
     if schedule is not None:
         times, sizes = _schedule(schedule)
         # Datagrams after the end of the run were not lost.
@@ -127,6 +132,10 @@ def datagrams(
 
 
 _COLUMNS = ("sent_s", "received_s", "size_bytes")
+_MOST_DATAGRAMS = 1 << 24
+"""Datagrams of a flow: each of those that are missing takes memory, too."""
+_MOST_LETTERS = 1 << 28
+"""Letters in a column of names: each row has as many as the longest name."""
 
 
 def capture(path: Path, connection: int | None = None, sender: str | None = None) -> CaptureSummary:
@@ -147,7 +156,11 @@ def capture(path: Path, connection: int | None = None, sender: str | None = None
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MediaError(done.stderr.strip().removeprefix("whimbrel: ") or f"{path} cannot be read")
-    found = [each for each in json.loads(done.stdout)["connections"] if connection in (None, each["number"])]
+    found = [
+        each
+        for each in documents.json_value(done.stdout)["connections"]
+        if connection in (None, each["number"])
+    ]
     both = found[0]["halves"] if found else []
     halves = [each for each in both if sender in (None, each["sender"]) and each["seen"]["datagrams"] > 0]
     if not halves:
@@ -199,50 +212,51 @@ def _by_tag(
 def _schedule(path: Path) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     table = _from_csv(path, ("time_s", "size_bytes"))
     if table.rows == 0:
-        raise UsageError(f"{path} is empty; expected a line per packet")
+        raise InputError(f"{path} is empty; expected a line per packet")
     return _floats(table, "time_s"), _floats(table, "size_bytes")
 
 
 def _from_csv(path: Path, columns: tuple[str, ...] = ("flow", "tag", *_COLUMNS)) -> Table:
     try:
-        rows = list(csv.DictReader(io.StringIO(texts.read(path))))
-        header = rows[0].keys() if rows else columns
-    except (OSError, ValueError, csv.Error) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
-    for name in columns:
-        if name not in header:
-            raise UsageError(f"{path} has no column {name}; expected {', '.join(columns)}")
-    found = {name: [row[name] or "" for row in rows] for name in columns}
-    return _typed(path, found)
+        file = documents.CsvFile(path)
+        for name in columns:
+            if name not in file.columns:
+                raise InputError(f"{path} has no column {name}; expected {', '.join(columns)}")
+        return _typed(path, columns, ([row[name] for name in columns] for row in file))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
 
 
 def _from_json(path: Path) -> Table:
+    columns = ("flow", "tag", *_COLUMNS)
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))["tables"]["packets"]
-        found = {
-            name: ["" if each is None else str(each) for each in table[name]] for name in ("tag", *_COLUMNS)
-        }
-        flow = table["flow"]
+        table = documents.read_json(path)["tables"]["packets"]
+        rows = zip(*(table[name] for name in columns), strict=True)
+        return _typed(path, columns, (["" if each is None else str(each) for each in row] for row in rows))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
+        raise InputError(
             f"{path} is not the output of `whimbrel run --json` with packets: {error}"
         ) from error
-    return _typed(path, {"flow": [str(each) for each in flow], **found})
 
 
-def _typed(path: Path, words: dict[str, list[str]]) -> Table:
-    columns: dict[str, object] = {}
-    for name, values in words.items():
-        if name == "flow":
-            columns[name] = np.array(values, dtype=np.str_)
-            continue
-        try:
-            columns[name] = np.array(
-                [float(value) if value else np.nan for value in values], dtype=np.float64
-            )
-        except ValueError as error:
-            raise UsageError(f"{path}, column {name}: {error}; expected numbers") from error
-    return Table(columns)
+def _typed(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """The rows as a table: numbers, and the names of flows, which are kept once each."""
+    numbers = {name: array("d") for name in columns if name != "flow"}
+    names: dict[str, int] = {}
+    codes = array("q")
+    for row in rows:
+        for name, cell in zip(columns, row, strict=True):
+            if name == "flow":
+                codes.append(names.setdefault(cell, len(names)))
+                continue
+            try:
+                numbers[name].append(float(cell) if cell else math.nan)
+            except ValueError as error:
+                raise InputError(f"{path}, column {name}: {error}; expected numbers") from error
+    if len(codes) * max(map(len, names), default=0) > _MOST_LETTERS:
+        raise InputError(f"{path}: the names of its flows are too long for {len(codes)} rows")
+    found: dict[str, object] = {name: np.frombuffer(values) for name, values in numbers.items()}
+    return Table({"flow": (codes, list(names)), **found} if "flow" in columns else found)
 
 
 def _floats(table: Table, name: str) -> npt.NDArray[np.float64]:

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from whimbrel._base import documents
 from whimbrel.testbed.interfaces import Change, Monitor
 from whimbrel.testbed.source import address
 
@@ -94,7 +95,7 @@ class Phone:
 
 def main() -> int:
     """Runs the program."""
-    plan = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    plan = documents.read_json(Path(sys.argv[1]))
     report = Phone(plan).run()
     Path(plan["report"]).write_text(json.dumps(report), encoding="ascii")
     return 0

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from whimbrel._base import documents
 from whimbrel.errors import WhimbrelError
 from whimbrel.quality.video import Stream
 from whimbrel.testbed import walk
@@ -221,7 +222,7 @@ def read(transport: Transport, visits: tuple[Visit, ...], stream: Stream, out: P
         TestbedError: the run broke off.
         LateStart: the interfaces did not change at the walk's times on the phone's clock.
     """
-    phone = json.loads((out / "phone.json").read_text(encoding="ascii"))
+    phone = documents.read_json(out / "phone.json")
     if phone["epoch_s"] is None:
         raise LateStart(f"{transport.key}: {TOO_BUSY}")
     seen = {(name, up): at - phone["epoch_s"] for at, name, up in reversed(phone["changes"])}
@@ -234,7 +235,7 @@ def read(transport: Transport, visits: tuple[Visit, ...], stream: Stream, out: P
         raise TestbedError(
             f"{transport.key}: the carrier ended or delivered nothing: see {out / 'phone.log'}"
         )
-    start_s = float(json.loads((out / "source.json").read_text(encoding="ascii"))["start_s"])
+    start_s = float(documents.read_json(out / "source.json")["start_s"])
     arrival_s = np.full(len(stream.schedule), np.nan)
     for at, number in phone["arrivals"]:
         if number < arrival_s.size and np.isnan(arrival_s[number]):
@@ -243,5 +244,5 @@ def read(transport: Transport, visits: tuple[Visit, ...], stream: Stream, out: P
         transport.key,
         start_s - float(phone["epoch_s"]),
         arrival_s,
-        json.loads((out / "emulation.json").read_text(encoding="utf-8")),
+        documents.read_json(out / "emulation.json"),
     )

@@ -9,7 +9,6 @@ Times in the report are of CLOCK_MONOTONIC, which all programs of a test share.
 
 from __future__ import annotations
 
-import csv
 import json
 import socket
 import sys
@@ -17,15 +16,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from whimbrel._base import documents
+
 
 def recorded(stream: Path) -> Iterator[tuple[float, bytes]]:
     """The packets of a recording with their times."""
     content = memoryview(stream.with_suffix(".bin").read_bytes())
-    with stream.with_suffix(".csv").open(encoding="ascii") as file:
-        for line in csv.DictReader(file):
-            size = int(line["size_bytes"])
-            yield float(line["time_s"]), bytes(content[:size])
-            content = content[size:]
+    for line in documents.CsvFile(stream.with_suffix(".csv")):
+        size = int(line["size_bytes"])
+        yield float(line["time_s"]), bytes(content[:size])
+        content = content[size:]
 
 
 def address(text: str) -> tuple[str, int]:
