@@ -140,6 +140,17 @@ def test_a_folder_that_cannot_be_written_is_a_clear_error(
     assert "cannot be written" in capsys.readouterr().err
 
 
+def test_the_list_fits_into_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["examples"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(len(line) for line in lines if not line.startswith("In ")) <= 80
+    shown = " ".join(lines)
+    assert all(word in shown for each in example_files.known() for word in each.about.split())
+
+
 def test_the_list_is_also_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["examples", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {each.name: each.about for each in example_files.known()}

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whimbrel._base import documents
+from rich.table import Table
+
+from whimbrel._base import documents, terminal
 from whimbrel.errors import UsageError
 
 INDEX = "files.toml"
@@ -108,8 +110,9 @@ def main(arguments: Sequence[str]) -> int:
     if given.json:
         print(json.dumps({each.name: each.about for each in known()}))
         return 0
-    width = max(len(each.name) for each in known())
+    table = Table("", "", box=None, pad_edge=False, show_header=False)
     for each in known():
-        print(f"{each.name:<{width}}  {each.about}")
-    print(f"\nIn {directory()}; `whimbrel examples --copy` copies them to ./examples")
+        table.add_row(terminal.markup(each.name), terminal.markup(each.about))
+    terminal.print_table(table)
+    print(f"\nIn {directory()}\n`whimbrel examples --copy` copies them to ./examples")
     return 0
