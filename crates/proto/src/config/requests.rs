@@ -29,10 +29,13 @@ pub struct RequestSchedule {
 impl RequestSchedule {
     /// Requests after 0, 1, 3, 7, 15, 31, 63, 127 s, as RFC 4340 names them.
     pub const RFC4340: Self = Self { first: Duration::from_secs(1), longest: Duration::from_secs(64) };
-    /// Requests after 0, 0.2, 0.6, 1.1 s, and two per second from then on: a Request and its Response have
-    /// some 100 bytes each, so that an attempt costs each direction 2 kbit/s. A server answers each Request
+    /// Requests after 0, 0.1, 0.3, 0.5 s, and five per second from then on: a Request and its Response have
+    /// some 100 bytes each, so that an attempt costs each direction 4 kbit/s. A server answers each Request
     /// with one Response, so that no reply is larger for it.
-    pub const MEDIA: Self = Self { first: Duration::from_millis(200), longest: Duration::from_millis(500) };
+    ///
+    /// A burst of losses that takes eight packets on average, as bursts of a stream's packets do, takes 1.6 s
+    /// of Requests in each direction. With two per second it takes 4 s.
+    pub const MEDIA: Self = Self { first: Duration::from_millis(100), longest: Duration::from_millis(200) };
 }
 
 impl RequestSchedule {

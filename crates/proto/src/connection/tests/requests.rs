@@ -14,23 +14,23 @@ fn request_times(pair: &Pair) -> Vec<u64> {
 }
 
 #[test]
-fn the_default_schedule_has_four_requests_in_the_first_1_1_seconds_and_then_two_per_second() {
+fn the_default_schedule_has_a_second_request_after_100_ms_and_then_five_per_second() {
     let mut pair = Pair::new(Config { timers: TimerConfig::default(), ..config(Duration::ZERO) });
     pair.lose(|_| true);
     pair.client.connect(pair.now);
-    pair.run_for(Duration::from_millis(3_000));
-    assert_eq!(request_times(&pair), [0, 200, 600, 1100, 1600, 2100, 2600]);
+    pair.run_for(Duration::from_millis(1_000));
+    assert_eq!(request_times(&pair), [0, 100, 300, 500, 700, 900]);
 }
 
 #[test]
 fn the_round_trip_time_is_that_of_the_request_that_was_answered_though_others_followed() {
     let mut pair = Pair::new(Config { timers: TimerConfig::default(), ..config(Duration::ZERO) });
-    pair.delay = Duration::from_millis(450);
+    pair.delay = Duration::from_millis(440);
     pair.client.connect(pair.now);
     pair.run_for(Duration::from_millis(1_000));
-    assert_eq!(request_times(&pair), [0, 200, 600]);
+    assert_eq!(request_times(&pair), [0, 100, 300, 500, 700]);
     assert_eq!(pair.client.state(), State::PartOpen);
-    assert_eq!(pair.client.snapshot().rtt, Some(Duration::from_millis(900)));
+    assert_eq!(pair.client.snapshot().rtt, Some(Duration::from_millis(880)));
 }
 
 /// A path that loses 95 % for periods of 4 s on average, and 5 % for 1 s between them (Gilbert and Elliott).
