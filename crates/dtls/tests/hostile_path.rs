@@ -176,8 +176,8 @@ fn a_peer_that_is_silent_after_the_handshake_of_dccp_is_given_up() {
     // The client's time began first; its Reset reaches the server.
     assert_eq!(world.client.failure, Some(SecurityError::TimedOut));
     assert_eq!(world.server().failure, Some(SecurityError::EndedByPeer));
-    // One in two seconds, and the first ones.
-    assert!((12..20).contains(&world.client.sent), "{} ClientHellos", world.client.sent);
+    // As many as congestion control lets pass.
+    assert!((12..30).contains(&world.client.sent), "{} ClientHellos", world.client.sent);
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Handshake {
             observed: Observed::default(),
             limit: now + HANDSHAKE_LIMIT,
             timer: None,
-            repeats: Repeats::default(),
+            repeats: Repeats::new(rtt),
             heard: 0,
         }
     }

@@ -7,23 +7,39 @@ use whimbrel_units::{Duration, Instant};
 /// number of packets ends the sooner, the more packets there are. The library doubles its own intervals, and
 /// so cannot repeat a flight that often.
 pub(super) const REPEAT_INTERVAL: Duration = Duration::from_millis(500);
+/// The same for the first repetitions of a session: two round-trip times, but at least this. An end bounds the
+/// bytes of a handshake that it receives, so that the repetitions of 30 s have to be few.
+const QUICK_REPEAT_INTERVAL: Duration = Duration::from_millis(100);
+const QUICK_REPEATS: u32 = 24;
 
 /// The last flight of a handshake, to be repeated until the next one. Datagrams that have arrived before are
 /// replays to the peer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Repeats {
     flight: Vec<Bytes>,
+    /// Time between the first repetitions, and how many of them are left.
+    quick: Duration,
+    quick_left: u32,
     due: Option<Instant>,
 }
 
 impl Repeats {
+    /// The repetitions on a path with that round-trip time.
+    pub(super) fn new(rtt: Option<Duration>) -> Self {
+        let quick =
+            rtt.map_or(REPEAT_INTERVAL, |rtt| (rtt * 2).clamp(QUICK_REPEAT_INTERVAL, REPEAT_INTERVAL));
+        Self { flight: Vec::new(), quick, quick_left: QUICK_REPEATS, due: None }
+    }
+    fn interval(&self) -> Duration {
+        if self.quick_left > 0 { self.quick } else { REPEAT_INTERVAL }
+    }
     pub(super) fn set(&mut self, now: Instant, flight: impl Iterator<Item = Bytes>) {
         self.flight.clear();
         self.flight.extend(flight);
-        self.due = Some(now + REPEAT_INTERVAL);
+        self.due = Some(now + self.interval());
     }
     pub(super) fn restart(&mut self, now: Instant) {
-        self.due = self.due.map(|_| now + REPEAT_INTERVAL);
+        self.due = self.due.map(|_| now + self.interval());
     }
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
@@ -32,7 +48,8 @@ impl Repeats {
         self.due.is_some_and(|due| due <= now)
     }
     pub(super) fn take_due(&mut self, now: Instant) -> impl Iterator<Item = Bytes> {
-        self.due = Some(now + REPEAT_INTERVAL);
+        self.quick_left = self.quick_left.saturating_sub(1);
+        self.due = Some(now + self.interval());
         self.flight.iter().cloned()
     }
 }

@@ -14,6 +14,9 @@ pub(crate) struct Path {
     pub(crate) delay: Duration,
     pub(crate) jitter: Duration,
     pub(crate) lost: u64,
+    /// Losses in bursts of so many packets on average, in each direction, until a packet passes; the share
+    /// of the packets that they take, out of 100.
+    pub(crate) bursts: Option<(u64, u64)>,
     pub(crate) doubled: u64,
     /// The largest packet, in bytes from the DCCP header on.
     pub(crate) mtu: usize,
@@ -22,7 +25,7 @@ pub(crate) struct Path {
 impl Path {
     pub(crate) fn clean() -> Self {
         let delay = Duration::from_millis(20);
-        Self { delay, jitter: Duration::ZERO, lost: 0, doubled: 0, mtu: usize::MAX }
+        Self { delay, jitter: Duration::ZERO, lost: 0, bursts: None, doubled: 0, mtu: usize::MAX }
     }
 }
 
@@ -82,6 +85,8 @@ pub(crate) struct World {
     in_flight: BTreeMap<(Instant, u64), (Role, Packet)>,
     order: u64,
     dice: u64,
+    /// A burst of losses lasts: of the client's packets, of the server's.
+    pub(crate) is_burst: [bool; 2],
 }
 
 /// Security of two ends that pin each other's key: client, server.
@@ -108,6 +113,7 @@ impl World {
             in_flight: BTreeMap::new(),
             order: 0,
             dice: seed,
+            is_burst: [false; 2],
         }
     }
 
@@ -126,13 +132,25 @@ impl World {
         }
         let copies = if self.roll(100) < self.path.doubled { 2 } else { 1 };
         for _ in 0..copies {
-            if self.roll(100) < self.path.lost {
+            if self.roll(100) < self.path.lost || self.is_in_burst(from) {
                 continue;
             }
             let jitter = Duration::from_nanos(self.roll(self.path.jitter.as_nanos()));
             self.order += 1;
             self.in_flight.insert((self.now + self.path.delay + jitter, self.order), (from, packet.clone()));
         }
+    }
+
+    /// The model of Gilbert and Elliott, in steps of a packet.
+    fn is_in_burst(&mut self, from: Role) -> bool {
+        const PARTS: u64 = 1 << 32;
+        let Some((length, share)) = self.path.bursts else { return false };
+        let dice = self.roll(PARTS);
+        let is_burst = &mut self.is_burst[usize::from(from == Role::Server)];
+        let ends = PARTS / length;
+        let begins = ends * share / (100 - share);
+        *is_burst = if *is_burst { dice >= ends } else { dice < begins };
+        *is_burst
     }
 
     /// Sends all that can be sent now.
