@@ -10,6 +10,8 @@ use whimbrel_units::Duration;
 const SHORT: f64 = 0.6;
 /// Part of the delivered rate that empties the queue.
 const FALL: f64 = 0.85;
+/// Share of the last rate below which encoders learn of a lower one at once.
+const NEWS: f64 = 0.95;
 /// Growth of the rate per update.
 const GROWTH: f64 = 1.02;
 
@@ -29,11 +31,21 @@ pub(super) struct Room {
 pub(super) struct EncoderRate {
     /// The present limit in bit/s; `None` while there was no queue.
     limit: Option<f64>,
+    /// The rate of the last update.
+    told: f64,
 }
 
 impl EncoderRate {
     /// The rate in bit/s where congestion control allows `allowed`.
     pub(super) fn update(&mut self, allowed: f64, room: Option<Room>) -> f64 {
+        self.told = self.within(allowed, room);
+        self.told
+    }
+    /// `true` if the rate has fallen since the last update, so that encoders should learn it at once.
+    pub(super) fn has_fallen(mut self, allowed: f64, room: Option<Room>) -> bool {
+        self.within(allowed, room) < NEWS * self.told
+    }
+    fn within(&mut self, allowed: f64, room: Option<Room>) -> f64 {
         let Some(Room { budget, latency, delivered_bps }) = room else { return allowed };
         let is_short = budget.as_secs_f64() < SHORT * latency.as_secs_f64();
         let limit = self.limit.unwrap_or(f64::INFINITY);
@@ -63,5 +75,21 @@ mod tests {
         assert_eq!(rate.update(5e6, room(30)), 0.85e6);
         let grown = (0..35).map(|_| rate.update(5e6, room(120))).last().unwrap_or(0.0);
         assert!((1.69e6..1.71e6).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn a_fall_is_known_without_an_update_and_growth_is_no_news() {
+        let room = |budget| {
+            let latency = Duration::from_millis(120);
+            Some(Room { budget: Duration::from_millis(budget), latency, delivered_bps: 1e6 })
+        };
+        let mut rate = EncoderRate::default();
+        assert!(!rate.has_fallen(1e6, None), "nothing was told");
+        rate.update(2e6, room(120));
+        assert!(!rate.has_fallen(1.95e6, room(120)) && !rate.has_fallen(4e6, room(120)));
+        assert!(rate.has_fallen(1.8e6, room(120)), "it is allowed less");
+        assert!(rate.has_fallen(2e6, room(60)), "a queue takes half of the latency");
+        rate.update(2e6, room(60));
+        assert!(!rate.has_fallen(2e6, room(60)), "it was told");
     }
 }

@@ -4,19 +4,16 @@ use std::net::SocketAddr;
 
 use tokio::sync::oneshot;
 use tokio::time::sleep;
-use whimbrel_net::multipath::MultipathEvent;
-use whimbrel_net::{Event, NetError, Received, SendError};
+use whimbrel_net::{NetError, Received, SendError};
 use whimbrel_rtp::Remb;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::Options;
 use super::encoder::{EncoderRate, Room};
 use super::feedback::Feedback;
-use super::follow::{Change, Follow};
 use super::link::{Link, View};
 use super::notices::{Lines, Measured, Notice};
-use super::pace::Pace;
-use super::paths::{self, PathChange, Paths};
+use super::pace::{Due, Pace};
 use super::ports::Ports;
 use super::status::{Connection, Entry, FlowFrames, Status};
 use super::whep::Viewing;
@@ -26,6 +23,10 @@ use crate::edge::flow_kind::Announcement;
 use crate::edge::key_frames::KeyFrames;
 use crate::edge::local_socket::OWN_SSRC;
 use crate::stop::Stop;
+
+mod watch;
+
+pub(super) use watch::Watch;
 
 /// Datagrams moved in one direction before the other has its turn.
 const BATCH: usize = 32;
@@ -153,14 +154,18 @@ impl<'a> Engine<'a> {
                         self.deliver(datagram);
                     }
                 }
-                () = pace.due() => {
+                due = pace.due() => {
+                    if due == Due::Glance && !self.has_fallen() {
+                        pace.look_on();
+                        continue;
+                    }
                     let is_idle = pace.is_idle() && self.carriage.is_at_rest();
                     if !is_idle {
                         // Whether bulk data may leave is known with the next update.
                         pace.mark();
                     }
                     self.update(lines);
-                    self.line(lines, is_idle)?;
+                    self.line(lines, is_idle, due == Due::Glance)?;
                     if is_idle {
                         received.shrink_to_fit();
                         self.rest();
@@ -322,9 +327,10 @@ impl<'a> Engine<'a> {
         Some(view)
     }
 
-    /// Prints a line, if one is due.
-    fn line(&self, lines: &mut Lines, is_idle: bool) -> anyhow::Result<()> {
-        match self.view().filter(|_| lines.until_due().is_zero()) {
+    /// Prints a line, if one is due. `has_fallen`: the rate for encoders.
+    fn line(&self, lines: &mut Lines, is_idle: bool, has_fallen: bool) -> anyhow::Result<()> {
+        let is_due = lines.until_due().is_zero() || has_fallen && lines.are_for_programs();
+        match self.view().filter(|_| is_due) {
             Some(_) if is_idle && lines.names_peers() => lines.skip(&self.carriage.ledger().sums()),
             Some(view) => lines.interval_of(&view, self.figures(&view))?,
             None => {}
@@ -347,10 +353,18 @@ impl<'a> Engine<'a> {
         Measured { sums, streams, delay, has_reports: ledger.has_reports(), encoder_rate_bps }
     }
 
+    /// `true` if encoders should learn of a lower rate before the next update.
+    fn has_fallen(&self) -> bool {
+        let fallen = |view: View| Some(self.encoder.has_fallen(view.allowed_rate_bps?, self.room(&view)));
+        self.link.view().and_then(fallen).unwrap_or(false)
+    }
+    fn room(&self, view: &View) -> Option<Room> {
+        let known = self.options.latency.zip(view.budget).zip(view.delivered_bps);
+        known.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps })
+    }
     /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.
     fn encoder_rate(&mut self, view: &View) -> Option<f64> {
-        let room = self.options.latency.zip(view.budget).zip(view.delivered_bps);
-        let room = room.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps });
+        let room = self.room(view);
         let rate = self.encoder.update(view.allowed_rate_bps?, room);
         // Commands and values leave media a share of an eighth of theirs.
         let rate = (rate - self.carriage.urgent_bps()).max(rate / 9.0);
@@ -399,95 +413,6 @@ impl Drop for Engine<'_> {
     fn drop(&mut self) {
         self.ports.settle();
         self.ports.set_connected(false);
-    }
-}
-
-/// The changes below a connection that its end follows.
-#[derive(Debug)]
-pub(crate) enum Watch {
-    /// The route of a connection over one path.
-    Link(Box<Follow>),
-    /// The interfaces of a connection over several paths.
-    Paths(Box<Paths>),
-    /// The events of the connection alone: over one path those about frames, if it `repairs`.
-    Events { repairs: bool },
-}
-
-/// A change below a connection.
-pub(crate) enum Below {
-    Link(Change),
-    Paths(PathChange),
-    Event(MultipathEvent),
-    /// A frame of that stream is lost that others refer to, on a connection over one path.
-    NewStart(u64),
-}
-
-impl Below {
-    /// The stream of which a frame is lost that others refer to.
-    fn new_start(&self) -> Option<u64> {
-        match self {
-            Self::NewStart(stream)
-            | Self::Link(Change::NewStart(stream))
-            | Self::Event(MultipathEvent::NewStartNeeded { stream })
-            | Self::Paths(PathChange::Event(MultipathEvent::NewStartNeeded { stream })) => Some(*stream),
-            _ => None,
-        }
-    }
-}
-
-impl Watch {
-    /// The next change. Cancel safe.
-    ///
-    /// The futures of the ends that move are large, and are not part of this one: a server has one for each connection.
-    ///
-    /// # Errors
-    /// The link or the interfaces cannot be followed any more.
-    pub(crate) async fn next(&mut self, link: &Link) -> anyhow::Result<Below> {
-        let socket = &link.socket;
-        match self {
-            Self::Link(follow) => Box::pin(follow.next(socket)).await.map(Below::Link),
-            Self::Paths(paths) => Box::pin(paths.next(socket)).await.map(Below::Paths),
-            Self::Events { .. } if link.scheduler.is_some() => {
-                Ok(Below::Event(Box::pin(paths::event(socket)).await))
-            }
-            Self::Events { repairs: true } => {
-                loop {
-                    match Box::pin(socket.event()).await {
-                        Ok(Event::NewStartNeeded { stream }) => return Ok(Below::NewStart(stream)),
-                        Ok(_) => {}
-                        // The end of the connection is reported elsewhere.
-                        Err(_) => return std::future::pending().await,
-                    }
-                }
-            }
-            Self::Events { repairs: false } => std::future::pending().await,
-        }
-    }
-    /// `true` if [`Self::next`] takes the events of the connection.
-    fn takes_events(&self, link: &Link) -> bool {
-        match self {
-            Self::Link(follow) => follow.takes_events(),
-            Self::Paths(_) => true,
-            Self::Events { repairs } => *repairs || link.scheduler.is_some(),
-        }
-    }
-    /// Drops the events of a connection, of which many would be kept otherwise, if nothing else takes them.
-    fn discard(&self, link: &Link) {
-        if !self.takes_events(link) {
-            while let Ok(Some(_)) = link.socket.try_event() {}
-        }
-    }
-    /// Applies a change. Returns lines about it.
-    pub(crate) async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
-        match (self, change) {
-            (Self::Link(follow), Below::Link(change)) => {
-                follow.apply(change, &link.socket).await;
-                Vec::new()
-            }
-            (Self::Paths(paths), Below::Paths(change)) => paths.apply(change, &link.socket),
-            (_, Below::Event(event)) => paths::line(&event, &link.socket).into_iter().collect(),
-            _ => Vec::new(),
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use whimbrel_net::{Clock, Fingerprint, HostPort};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::link::{PathView, View};
+use super::pace::UPDATE_TIME;
 use super::repair::RepairView;
 use crate::edge::address::ProgramAddress;
 use crate::edge::ledger::Sums;
@@ -140,6 +141,10 @@ impl Lines {
     /// Time until the next figures.
     pub(super) fn until_due(&self) -> std::time::Duration {
         (self.last + self.interval).saturating_since(self.clock.now()).into()
+    }
+    /// `true` if a program sets its encoder by the figures: it is not to wait for a rate that has fallen.
+    pub(super) fn are_for_programs(&self) -> bool {
+        self.interval <= UPDATE_TIME.into()
     }
     /// `true` if there may be several peers. Those without traffic have no figures.
     pub(super) fn names_peers(&self) -> bool {

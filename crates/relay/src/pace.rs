@@ -1,7 +1,8 @@
-//! Times at which the state of a connection is updated: often while it carries something, seldom while it does not.
+//! Times at which the state of a connection is updated: often while it carries something, seldom while it
+//! does not.
 //!
-//! A relay may have thousands of connections, most of which are idle: ten updates a second of each would keep a processor
-//! busy.
+//! A relay may have thousands of connections, most of which are idle: ten updates a second of each would
+//! keep a processor busy.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -9,14 +10,28 @@ use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
 /// Time between two updates of the state, and of the message to encoders.
-const UPDATE_TIME: Duration = Duration::from_millis(100);
+pub(super) const UPDATE_TIME: Duration = Duration::from_millis(100);
+/// Time between two looks whether the rate has fallen: half a frame of a camera at 25 frames a second. An
+/// encoder that learns of it with the next update has filled the queue for three frames.
+const GLANCE_TIME: Duration = Duration::from_millis(20);
 /// Time between two updates while there is no traffic.
 const REST_TIME: Duration = Duration::from_secs(5);
+
+/// What is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Due {
+    /// An update.
+    Update,
+    /// A look whether an update should be earlier.
+    Glance,
+}
 
 /// Times of the updates of one connection.
 #[derive(Debug)]
 pub(super) struct Pace {
     timer: Pin<Box<Sleep>>,
+    /// From the end of the timer to the next update.
+    left: Duration,
     /// Time between two updates without traffic.
     rest: Duration,
     has_traffic: bool,
@@ -24,20 +39,30 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// The first update is due at once. Without traffic, one is due each `rest`, or each 5 s if that is shorter.
+    /// The first update is due at once. Without traffic, one is due each `rest`, or each 5 s if that is
+    /// shorter.
     pub(super) fn new(rest: Duration) -> Self {
         let timer = Box::pin(sleep(Duration::ZERO));
-        Self { timer, rest: rest.min(REST_TIME), has_traffic: true, is_resting: false }
+        let left = Duration::ZERO;
+        Self { timer, left, rest: rest.min(REST_TIME), has_traffic: true, is_resting: false }
     }
-    /// Waits until an update is due. Cancel safe.
-    pub(super) async fn due(&mut self) {
+    /// Waits until something is due. Cancel safe.
+    pub(super) async fn due(&mut self) -> Due {
         self.timer.as_mut().await;
+        if self.left.is_zero() { Due::Update } else { Due::Glance }
+    }
+    /// Waits for the next look, or the update.
+    pub(super) fn look_on(&mut self) {
+        let time = self.left.min(GLANCE_TIME);
+        self.left -= time;
+        self.timer.as_mut().set(sleep(time));
     }
     /// The connection carries something.
     pub(super) fn mark(&mut self) {
         self.has_traffic = true;
         if std::mem::take(&mut self.is_resting) {
-            self.timer.as_mut().set(sleep(UPDATE_TIME));
+            self.left = UPDATE_TIME;
+            self.look_on();
         }
     }
     /// `true` if there was no traffic since the last update.
@@ -47,8 +72,13 @@ impl Pace {
     /// Sets the time of the next update, which is `line` from now at the latest.
     pub(super) fn next(&mut self, line: Duration) {
         self.is_resting = !std::mem::take(&mut self.has_traffic);
-        let time = if self.is_resting { self.rest } else { UPDATE_TIME.min(line) };
-        self.timer.as_mut().set(sleep(time));
+        if self.is_resting {
+            self.left = Duration::ZERO;
+            self.timer.as_mut().set(sleep(self.rest));
+        } else {
+            self.left = UPDATE_TIME.min(line);
+            self.look_on();
+        }
     }
 }
 
@@ -60,7 +90,12 @@ mod tests {
 
     /// `true` if an update is due within that time.
     async fn is_due(pace: &mut Pace, milliseconds: u64) -> bool {
-        timeout(Duration::from_millis(milliseconds), pace.due()).await.is_ok()
+        let update = async {
+            while pace.due().await == Due::Glance {
+                pace.look_on();
+            }
+        };
+        timeout(Duration::from_millis(milliseconds), update).await.is_ok()
     }
 
     #[tokio::test]
@@ -77,5 +112,23 @@ mod tests {
         // A line is due before the next regular update.
         pace.next(Duration::from_millis(1));
         assert!(is_due(&mut pace, 60).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn there_are_looks_between_updates_while_there_is_traffic_alone() {
+        let mut pace = Pace::new(Duration::from_secs(5));
+        assert_eq!(pace.due().await, Due::Update);
+        for (has_traffic, looks) in [(true, 4), (false, 0), (true, 4)] {
+            if has_traffic {
+                pace.mark();
+            }
+            pace.next(Duration::from_secs(1));
+            let mut found = 0;
+            while pace.due().await == Due::Glance {
+                found += 1;
+                pace.look_on();
+            }
+            assert_eq!(found, looks, "traffic: {has_traffic}");
+        }
     }
 }
