@@ -344,3 +344,29 @@ fn repair_of_media_is_paid_from_the_rate_of_the_law() {
         assert!(less * (1.0 + overhead) < rate * 1.05, "{kind}: {less} {rate} {overhead}");
     }
 }
+
+/// A path on which a call of WebRTC with the usual settings stood still for 17 to 29 of 50 s: no repeat
+/// arrives in time, so that coded packets have to be paid from the allowed rate, and a loss that counts as
+/// congestion takes it.
+#[test]
+fn the_picture_moves_on_a_path_that_is_longer_than_the_latency_and_loses_5_percent() {
+    let clip = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios/clip.csv");
+    let mut frozen = Vec::new();
+    for loss in ["0.04", "0.05", "0.06"] {
+        let loss = format!("loss = {{ model = \"bernoulli\", rate = {loss} }}");
+        let text = text(&loss, "repair = { latency = \"150 ms\" }")
+            .replace("delay = \"20 ms\"", "delay = \"120 ms\"")
+            .replace("duration = \"25 s\"", "duration = \"51 s\"")
+            .replace("warm_up = \"4 s\"", "warm_up = \"0 s\"")
+            .replace("\"spike\"", "\"standing\"")
+            .replace(&SCHEDULE.display().to_string(), clip);
+        let plan = Document::from_toml(&text).expect("a scenario").plan().expect("a plan");
+        frozen.extend((1..=6).map(|seed| {
+            let record = run(&plan, seed);
+            number(record.table("flows").expect("flows"), "frozen_s")
+        }));
+    }
+    let mean = frozen.iter().sum::<f64>() / frozen.len() as f64;
+    let many = frozen.iter().filter(|seconds| **seconds > 0.5).count();
+    assert!(mean < 0.2 && many <= 1, "{frozen:?}");
+}
