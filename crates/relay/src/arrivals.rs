@@ -2,14 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::Duration as StdDuration;
 
 use bytes::Bytes;
 use tokio::sync::Notify;
-use whimbrel_net::SOCKET_BUFFER;
+use whimbrel_net::{Clock, SOCKET_BUFFER};
+use whimbrel_units::{Duration, Instant};
 
 use crate::edge::ledger::{Ledger, Reason};
 use crate::edge::local_socket::LocalSocket;
@@ -24,7 +26,7 @@ const BATCH: usize = 64;
 /// Room that is kept when nothing waits.
 const KEPT: usize = 4;
 /// Time before a socket is read again that could not be read.
-const RETRY_TIME: Duration = Duration::from_millis(100);
+const RETRY_TIME: StdDuration = StdDuration::from_millis(100);
 
 thread_local! {
     /// Room for a datagram while it is read. Sockets share it: one of 64 KiB each is too much for thousands of flows.
@@ -41,14 +43,28 @@ pub(super) struct Arrived {
     pub(super) socket: usize,
     pub(super) source: SocketAddr,
     pub(super) payload: Bytes,
+    /// When it was queued, by the queue's clock.
+    pub(super) at: Instant,
 }
 
 /// The queue of local datagrams. An empty one takes little memory, as a relay may have thousands.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Arrivals {
     queue: Mutex<Waiting>,
     arrived: Notify,
     ledger: Ledger,
+    clock: Clock,
+}
+
+impl Default for Arrivals {
+    fn default() -> Self {
+        Self {
+            queue: Mutex::default(),
+            arrived: Notify::new(),
+            ledger: Ledger::default(),
+            clock: Clock::start(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -57,13 +73,15 @@ struct Waiting {
     bytes: usize,
     /// There is no connection that could take them.
     is_unconnected: bool,
+    /// Time for which they wait for one.
+    hold: Duration,
 }
 
 impl Default for Arrived {
     /// An empty one of a program of this process.
     fn default() -> Self {
         let source = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        Self { port: 0, number: None, socket: 0, source, payload: Bytes::new() }
+        Self { port: 0, number: None, socket: 0, source, payload: Bytes::new(), at: Instant::ZERO }
     }
 }
 
@@ -72,6 +90,13 @@ impl Waiting {
         let datagram = self.datagrams.pop_front()?;
         self.bytes -= datagram.payload.len();
         Some(datagram)
+    }
+    /// Drops datagrams that are too old for a connection. Returns their number.
+    fn expire(&mut self, now: Instant) -> u64 {
+        let fresh = self.datagrams.iter().position(|datagram| datagram.at + self.hold > now);
+        let old = fresh.unwrap_or(self.datagrams.len());
+        self.bytes -= self.datagrams.drain(..old).map(|datagram| datagram.payload.len()).sum::<usize>();
+        old as u64
     }
 }
 
@@ -93,7 +118,9 @@ impl Arrivals {
             for _ in 0..BATCH {
                 match read_one(&socket) {
                     Ok((source, payload)) => {
-                        arrivals.push(Arrived { port, number, socket: place, source, payload });
+                        let arrived =
+                            Arrived { port, number, socket: place, source, payload, ..Arrived::default() };
+                        arrivals.push(arrived);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                     // The system's messages about datagrams that were sent are counted by the socket. What is left, such as a lack
@@ -109,12 +136,16 @@ impl Arrivals {
     }
 
     /// Queues a datagram, or counts it as lost.
-    pub(super) fn push(&self, datagram: Arrived) {
+    pub(super) fn push(&self, mut datagram: Arrived) {
         self.ledger.on_sent();
+        datagram.at = self.clock.now();
         let mut queue = self.lock();
         if queue.is_unconnected {
-            self.ledger.lose(Reason::Unconnected, 1);
-            return;
+            let lost = queue.expire(datagram.at) + u64::from(queue.hold.is_zero());
+            self.ledger.lose(Reason::Unconnected, lost);
+            if queue.hold.is_zero() {
+                return;
+            }
         }
         if queue.datagrams.len() >= ARRIVING || queue.bytes + datagram.payload.len() > ARRIVING_BYTES {
             self.ledger.lose(Reason::Overrun, 1);
@@ -140,10 +171,34 @@ impl Arrivals {
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-    /// Notes whether there is a connection. Datagrams that arrive without one are dropped: they would be
-    /// stale.
+    /// The time since a datagram was queued.
+    pub(super) fn age(&self, datagram: &Arrived) -> Duration {
+        self.clock.now().saturating_since(datagram.at)
+    }
+    /// Sets the time for which a datagram waits for a connection; at first, none.
+    pub(super) fn set_hold(&self, hold: Duration) {
+        self.lock().hold = hold;
+    }
+    /// Loses what is too old for a connection, until one begins.
+    pub(super) async fn expire(&self) -> Infallible {
+        loop {
+            let hold = self.lock().hold;
+            if hold.is_zero() {
+                return std::future::pending().await;
+            }
+            tokio::time::sleep(hold.into()).await;
+            let mut queue = self.lock();
+            if queue.is_unconnected {
+                self.ledger.lose(Reason::Unconnected, queue.expire(self.clock.now()));
+            }
+        }
+    }
+    /// Notes whether there is a connection. What was queued for the old one is lost.
     pub(super) fn set_connected(&self, is_connected: bool) {
         let mut queue = self.lock();
+        if queue.is_unconnected && is_connected {
+            self.ledger.lose(Reason::Unconnected, queue.expire(self.clock.now()));
+        }
         queue.is_unconnected = !is_connected;
         if !is_connected {
             self.ledger.lose(Reason::Ended, queue.datagrams.len() as u64);

@@ -67,6 +67,8 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
         Programs::At(places) => Ports::Near(NearPorts::bind(places, near.options.flows).await?),
         Programs::Embedded(program) => Ports::Embedded(program.near()),
     };
+    // A camera does not wait for the connection. What is not too old when it begins is sent.
+    ports.set_hold(near.options.latency.unwrap_or(near.options.stale));
     let addresses = ports.addresses()?;
     let status = Status::of_one(ports.ledger().clone()).showing(&near.options);
     let mut lines = Lines::new(observer, near.options.interval, false);
@@ -82,6 +84,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
     loop {
         let opened = tokio::select! {
             opened = open_any(&near) => opened,
+            never = ports.expire() => match never {},
             () = stop.raised() => return Ok(()),
         };
         let (link, at, paths) = match opened {
@@ -90,6 +93,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
                 lines.notify(&Notice::Ended(&format!("{error:#}")))?;
                 tokio::select! {
                     () = sleep(retry) => {}
+                    never = ports.expire() => match never {},
                     () = stop.raised() => return Ok(()),
                 }
                 retry = (retry * 2).min(LAST_RETRY);
@@ -119,6 +123,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
         // An end that accepts and ends connections at once is not asked all the time.
         tokio::select! {
             () = sleep(FIRST_RETRY) => {}
+            never = ports.expire() => match never {},
             () = stop.raised() => return Ok(()),
         }
     }

@@ -129,9 +129,9 @@ impl<'a> Engine<'a> {
             let held = self.held_until.filter(|until| *until > now).map(|until| until - now);
             let has_waiting = self.carriage.has_waiting(now);
             tokio::select! {
-                (flow, payload) = self.ports.next(|| link.now()) => {
+                (flow, payload, age) = self.ports.next(|| link.now()) => {
                     pace.mark();
-                    self.take(flow, &payload);
+                    self.take(flow, &payload, age);
                 }
                 () = sleep(held.unwrap_or_default().into()), if has_waiting && held.is_some() => {}
                 room = link.writable(1), if has_waiting && held.is_none() => {
@@ -198,12 +198,12 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Queues a datagram of a local program.
-    fn take(&mut self, flow: Flow, payload: &[u8]) {
+    /// Queues a datagram of a local program, which came before that time.
+    fn take(&mut self, flow: Flow, payload: &[u8], age: Duration) {
         if let Some(flow) = self.ports.take_renewed() {
             self.carriage.kinds().forget(flow);
         }
-        self.carriage.take(self.link.now(), flow, payload);
+        self.carriage.take(self.link.now().saturating_sub(age), flow, payload);
     }
 
     /// Sends what may be sent now.

@@ -1,6 +1,7 @@
 //! The UDP side of a relay: takes local programs' datagrams and passes on the other end's.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::task::AbortHandle;
 use whimbrel_rtp::Codec;
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
 use super::arrivals::{Arrivals, Arrived};
 use super::embedded::EmbeddedPorts;
@@ -233,15 +234,17 @@ impl Ports {
         }
     }
 
-    /// The next datagram of a local program, and its flow. Cancel safe.
-    pub(super) async fn next(&mut self, now: impl Fn() -> Instant) -> (Flow, Bytes) {
-        let Arrived { port, number, socket, source, payload } = self.arrivals().next().await;
+    /// The next datagram of a local program, its flow, and the time since it came. Cancel safe.
+    pub(super) async fn next(&mut self, now: impl Fn() -> Instant) -> (Flow, Bytes, Duration) {
+        let arrived = self.arrivals().next().await;
+        let age = self.arrivals().age(&arrived);
+        let Arrived { port, number, socket, source, payload, .. } = arrived;
         let flow = match (self, number) {
             (Self::Near(near), _) => near.flow_of(now(), port, (socket, source)),
             (Self::Far(_), number) => Flow { port, number: number.unwrap_or_default() },
             (Self::Embedded(ports), _) => ports.flow_of(port),
         };
-        (flow, payload)
+        (flow, payload, age)
     }
 
     /// The flow of the last datagram, if its program is a new one.
@@ -263,6 +266,14 @@ impl Ports {
         }
     }
 
+    /// Time for which datagrams wait for a connection.
+    pub(super) fn set_hold(&self, hold: Duration) {
+        self.arrivals().set_hold(hold);
+    }
+    /// Loses datagrams that are older. Cancel safe.
+    pub(super) async fn expire(&self) -> Infallible {
+        self.arrivals().expire().await
+    }
     /// Notes whether there is a connection.
     pub(super) fn set_connected(&self, is_connected: bool) {
         self.arrivals().set_connected(is_connected);
@@ -383,7 +394,7 @@ mod tests {
             source = program.recv_from(&mut buffer).await.expect("a datagram").1;
         }
         program.send_to(b"answer", source).await.expect("loopback");
-        let (flow, payload) = ports.next(|| now).await;
+        let (flow, payload, _) = ports.next(|| now).await;
         assert_eq!((flow, &payload[..]), (Flow { port: 0, number: u8::MAX }, &b"answer"[..]));
     }
 }

@@ -11,7 +11,8 @@ use super::*;
 
 fn datagram(n: u32) -> Arrived {
     let source = SocketAddr::from(([127, 0, 0, 1], 1));
-    Arrived { port: 0, number: None, socket: 0, source, payload: Bytes::copy_from_slice(&n.to_be_bytes()) }
+    let payload = Bytes::copy_from_slice(&n.to_be_bytes());
+    Arrived { source, payload, ..Arrived::default() }
 }
 
 /// The datagrams for which there was no room.
@@ -30,7 +31,7 @@ async fn a_burst_is_limited_and_its_memory_is_returned() {
     for n in 0..ARRIVING as u32 {
         assert_eq!(arrivals.next().await.payload[..], n.to_be_bytes());
     }
-    assert!(timeout(Duration::from_millis(5), arrivals.next()).await.is_err());
+    assert!(timeout(StdDuration::from_millis(5), arrivals.next()).await.is_err());
     arrivals.shrink();
     assert!(arrivals.lock().datagrams.capacity() <= KEPT);
 }
@@ -48,6 +49,38 @@ fn what_comes_without_a_connection_is_lost_and_not_kept() {
     let lost = [Reason::Ended, Reason::Unconnected].map(|reason| account.lost[reason]);
     assert_eq!((account.sent, lost, account.under_way()), (9, [3, 5], 1));
     assert_eq!(arrivals.lock().datagrams.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn datagrams_wait_for_a_connection_as_long_as_they_are_of_use() {
+    let arrivals = Arrivals::default();
+    arrivals.set_connected(false);
+    arrivals.set_hold(Duration::from_millis(150));
+    let wait = |milliseconds| tokio::time::sleep(StdDuration::from_millis(milliseconds));
+    // One each 40 ms, for 0.4 s. The last 150 ms are there when a connection begins.
+    for n in 0..10 {
+        arrivals.push(datagram(n));
+        wait(40).await;
+    }
+    arrivals.set_connected(true);
+    let lost = |reason| arrivals.ledger().sums().to_peer.lost[reason];
+    assert_eq!((lost(Reason::Unconnected), arrivals.lock().datagrams.len()), (7, 3));
+    for (n, age) in [(7_u32, 120), (8, 80), (9, 40)] {
+        let arrived = arrivals.next().await;
+        let expected = (&n.to_be_bytes()[..], Duration::from_millis(age));
+        assert_eq!((&arrived.payload[..], arrivals.age(&arrived)), expected);
+    }
+    // With a connection, datagrams wait for the relay.
+    arrivals.push(datagram(10));
+    assert!(timeout(StdDuration::from_secs(1), arrivals.expire()).await.is_err());
+    assert_eq!(arrivals.lock().datagrams.len(), 1);
+    // The connection ends: what was queued is lost, and so is later what comes now.
+    arrivals.set_connected(false);
+    arrivals.push(datagram(11));
+    assert!(timeout(StdDuration::from_secs(1), arrivals.expire()).await.is_err());
+    assert_eq!((lost(Reason::Ended), lost(Reason::Unconnected)), (1, 8));
+    let queue = arrivals.lock();
+    assert_eq!((queue.datagrams.len(), queue.bytes), (0, 0));
 }
 
 #[tokio::test]
@@ -77,13 +110,13 @@ async fn a_socket_is_read_on_after_a_report_of_the_network() {
     let reader = thread.spawn(Arrivals::read(arrivals.clone(), socket.clone(), (3, Some(4), 0)));
     for _ in 0..3 {
         let _ = socket.send(b"x");
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(StdDuration::from_millis(5)).await;
     }
     let program = UdpSocket::bind(closed).await.expect("it is free");
     assert!(socket.refusals()[0] > 0);
     let at = SocketAddr::from(([127, 0, 0, 1], socket.local_addr().expect("bound").port()));
     program.send_to(b"answer", at).await.expect("loopback");
-    let arrived = timeout(Duration::from_secs(5), arrivals.next()).await.expect("the reader goes on");
+    let arrived = timeout(StdDuration::from_secs(5), arrivals.next()).await.expect("the reader goes on");
     assert_eq!((arrived.port, arrived.number, &arrived.payload[..]), (3, Some(4), &b"answer"[..]));
     reader.abort();
 }
@@ -105,7 +138,7 @@ async fn sockets_are_read_while_the_connections_thread_is_busy() {
         }
         while read() < burst * 334 {
             assert!(clock.now() < Instant::from_secs(30), "{} datagrams were read", read());
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(StdDuration::from_millis(1));
         }
     }
     assert_eq!(socket.kernel_drops(), 0);
