@@ -56,7 +56,7 @@ impl Handshake {
             observed: Observed::default(),
             limit: now + HANDSHAKE_LIMIT,
             timer: None,
-            repeats: Repeats::new(rtt),
+            repeats: Repeats::new(role, rtt),
             heard: 0,
         }
     }

@@ -1,6 +1,7 @@
 //! Retransmissions in addition to the library's.
 
 use bytes::Bytes;
+use whimbrel_proto::Role;
 use whimbrel_units::{Duration, Instant};
 
 /// Time after which the last flight is repeated as it was, in between. A burst of losses that lasts for a
@@ -24,11 +25,13 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// The repetitions on a path with that round-trip time.
-    pub(super) fn new(rtt: Option<Duration>) -> Self {
+    /// The repetitions of an end on a path with that round-trip time. A server has fewer quick ones: a peer
+    /// without a key is sent little for which it has sent nothing.
+    pub(super) fn new(role: Role, rtt: Option<Duration>) -> Self {
         let quick =
             rtt.map_or(REPEAT_INTERVAL, |rtt| (rtt * 2).clamp(QUICK_REPEAT_INTERVAL, REPEAT_INTERVAL));
-        Self { flight: Vec::new(), quick, quick_left: QUICK_REPEATS, due: None }
+        let quick_left = if role == Role::Client { QUICK_REPEATS } else { QUICK_REPEATS / 3 };
+        Self { flight: Vec::new(), quick, quick_left, due: None }
     }
     fn interval(&self) -> Duration {
         if self.quick_left > 0 { self.quick } else { REPEAT_INTERVAL }
