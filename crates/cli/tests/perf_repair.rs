@@ -49,6 +49,38 @@ fn client(at: SocketAddr, options: &[&str]) -> std::process::Output {
     finish(whimbrel(&[&arguments[..], options].concat()).spawn().expect("it starts"))
 }
 
+/// A schedule of frames of eight datagrams, of which the path loses one in twelve.
+#[test]
+fn frames_of_a_schedule_are_whole_repaired_or_given_up() {
+    let server = Server::start(&[]);
+    let path = path_to(([127, 0, 0, 1], server.port).into(), |line| line);
+    let mut packets = 0;
+    path.obey(move |forth, packet| {
+        packets += u64::from(forth && packet.len() > 1000);
+        if forth && packet.len() > 1000 && packets % 12 == 0 { Vec::new() } else { all(forth, packet) }
+    });
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let schedule = folder.path().join("frames.csv");
+    let lines = (0..25 * 8).map(|n| format!("{:.2},1200\n", f64::from(n / 8) * 0.04));
+    std::fs::write(&schedule, format!("time_s,size_bytes\n{}", lines.collect::<String>())).expect("a file");
+    let (at, schedule) = (path.at.to_string(), schedule.to_str().expect("a plain path"));
+    let run = |options: &[&str]| {
+        let arguments = ["perf", "client", &at, "--schedule", schedule, "--time", "2", "--json"];
+        let output = finish(whimbrel(&[&arguments[..], options].concat()).spawn().expect("it starts"));
+        assert!(output.status.success(), "{}", stderr(&output));
+        let record: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let up = &record["summary"]["up"];
+        ["frames_whole", "frames_repaired", "frames_given_up"]
+            .map(|name| number(up, &format!("received.{name}")))
+    };
+    let [whole, repaired, given_up] = run(&["--latency", "250ms"]);
+    // 50 frames in two seconds, of which most lose a datagram; a busy machine sends fewer.
+    assert!(whole + repaired + given_up > 25.0, "{whole} {repaired} {given_up}");
+    assert!(repaired > 5.0 && repaired > 2.0 * given_up, "{whole} {repaired} {given_up}");
+    let [whole, repaired, given_up] = run(&[]);
+    assert!(repaired == 0.0 && given_up > 5.0, "{whole} {repaired} {given_up}");
+}
+
 #[test]
 fn lost_datagrams_are_repaired_if_the_client_requests_it() {
     let server = Server::start(&[]);

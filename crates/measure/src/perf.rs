@@ -33,6 +33,7 @@ mod control_channel;
 mod datagram;
 mod dscp;
 mod ends;
+mod frames;
 mod handover;
 mod limits;
 mod link;

@@ -65,9 +65,52 @@ impl Head {
     }
 }
 
+/// The place of a datagram in a frame, behind the head if the datagram has room.
+///
+/// Zeros, which an earlier version sends, are no place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The number of the frame, from 1 on.
+    pub(crate) frame: u32,
+    /// The datagram's number in it, from 0 on, and the number of all.
+    pub(crate) index: u16,
+    pub(crate) count: u16,
+}
+
+impl Place {
+    /// Writes it behind the head, if there is room.
+    pub(crate) fn write(self, datagram: &mut [u8]) {
+        if let Some(out) = datagram.get_mut(Head::LEN..Head::LEN + 8) {
+            out[..4].copy_from_slice(&self.frame.to_be_bytes());
+            out[4..6].copy_from_slice(&self.index.to_be_bytes());
+            out[6..].copy_from_slice(&self.count.to_be_bytes());
+        }
+    }
+
+    /// Reads it from a datagram with a head.
+    pub(crate) fn read(datagram: &[u8]) -> Option<Self> {
+        let bytes: &[u8; 8] = datagram.get(Head::LEN..)?.first_chunk()?;
+        let short = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+        let frame = u32::from(short(0)) << 16 | u32::from(short(2));
+        let place = Self { frame, index: short(4), count: short(6) };
+        (frame > 0 && place.index < place.count).then_some(place)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Head, Kind};
+    use super::{Head, Kind, Place};
+
+    #[test]
+    fn a_place_needs_room_and_zeros_are_none() {
+        let place = Place { frame: 1 << 20, index: 3, count: 16 };
+        for (size, read) in [(39, None), (40, Some(place)), (1200, Some(place))] {
+            let mut datagram = vec![0; size];
+            assert_eq!(Place::read(&datagram), None);
+            place.write(&mut datagram);
+            assert_eq!(Place::read(&datagram), read);
+        }
+    }
 
     #[test]
     fn a_head_reads_as_it_was_written_and_other_datagrams_do_not() {

@@ -8,7 +8,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
 use whimbrel_net::{
-    Clock, ConnectionError, ConnectionSnapshot, Ecn, NetError, Received, RepairCounts, SendError, Socket,
+    Clock, ConnectionError, ConnectionSnapshot, Ecn, Mark, NetError, Received, RepairCounts, SendError,
+    Socket,
 };
 use whimbrel_units::{Duration, Instant};
 
@@ -28,6 +29,8 @@ pub(crate) struct Arrival {
     pub(crate) bytes: Bytes,
     pub(crate) at: Instant,
     pub(crate) marked: bool,
+    /// The path had lost it.
+    pub(crate) is_repaired: bool,
 }
 
 /// The state of a link's receiver between two calls.
@@ -73,13 +76,20 @@ impl Link {
     }
 
     /// Sends one datagram that is stale `stale_after` from now. Never waits; returns `false` if it was refused.
-    pub(crate) fn send_live(&self, payload: &Bytes, stale_after: Duration) -> anyhow::Result<bool> {
+    pub(crate) fn send_live(
+        &self,
+        payload: &Bytes,
+        stale_after: Duration,
+        mark: Mark,
+    ) -> anyhow::Result<bool> {
         let taken = match self {
-            Self::Dccp(socket) => match socket.try_send(payload.clone(), Some(socket.now() + stale_after)) {
-                Ok(_) => true,
-                Err(NetError::Send(SendError::QueueFull)) => false,
-                Err(error) => return Err(explained(error)),
-            },
+            Self::Dccp(socket) => {
+                match socket.try_send_part(payload.clone(), Some(socket.now() + stale_after), mark) {
+                    Ok(_) => true,
+                    Err(NetError::Send(SendError::QueueFull)) => false,
+                    Err(error) => return Err(explained(error)),
+                }
+            }
             Self::Udp(socket) => socket.try_send(payload).is_ok(),
             // For a byte stream only the number of bytes matters.
             Self::Tcp(stream) => match stream.try_write(payload) {
@@ -113,7 +123,8 @@ impl Link {
                     // Two clocks with two epochs: the age of the datagram is valid on both.
                     let age = socket_now - received.arrival;
                     let at = now.saturating_sub(age);
-                    each(Arrival { bytes: received.payload, at, marked: received.ecn == Ecn::Ce });
+                    let marked = received.ecn == Ecn::Ce;
+                    each(Arrival { bytes: received.payload, at, marked, is_repaired: received.repaired });
                 }
                 Ok(true)
             }
@@ -127,7 +138,7 @@ impl Link {
                     }
                 };
                 let bytes = Bytes::copy_from_slice(&buffer.bytes[..taken]);
-                each(Arrival { bytes, at: clock.now(), marked: false });
+                each(Arrival { bytes, at: clock.now(), marked: false, is_repaired: false });
                 Ok(true)
             }
             Self::Tcp(stream) => {
@@ -138,7 +149,7 @@ impl Link {
                         Ok(0) => return Ok(false),
                         Ok(taken) => {
                             let bytes = Bytes::copy_from_slice(&buffer.bytes[..taken]);
-                            each(Arrival { bytes, at: clock.now(), marked: false });
+                            each(Arrival { bytes, at: clock.now(), marked: false, is_repaired: false });
                             return Ok(true);
                         }
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

@@ -6,7 +6,8 @@ use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};
 use whimbrel_net::{ConnectionSnapshot, ReceiverCounts};
 use whimbrel_units::{Duration, Instant};
 
-use super::datagram::Head;
+use super::datagram::{Head, Place};
+use super::frames::FrameMeter;
 
 /// Number of sequence numbers back within which a late datagram is distinguished from a duplicate.
 const WINDOW: usize = 4096;
@@ -53,6 +54,15 @@ pub struct ReceiverFigures {
     /// Datagrams that arrived within the latency after the fastest one so far.
     #[serde(default)]
     pub in_time: u64,
+    /// Frames of a schedule that arrived as they were sent.
+    #[serde(default)]
+    pub frames_whole: u64,
+    /// Frames that arrived because datagrams that the path had lost were repaired.
+    #[serde(default)]
+    pub frames_repaired: u64,
+    /// Frames of which a datagram is missing.
+    #[serde(default)]
+    pub frames_given_up: u64,
     /// Lateness of overtaken packets since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder` needed by
     /// half of them, by 95 %, by 99 %, and by all. Zero if there were none.
     #[serde(default)]
@@ -99,6 +109,9 @@ impl ReceiverFigures {
         self.restored = self.restored.saturating_add(other.restored);
         self.unrepaired = self.unrepaired.saturating_add(other.unrepaired);
         self.in_time = self.in_time.saturating_add(other.in_time);
+        self.frames_whole = self.frames_whole.saturating_add(other.frames_whole);
+        self.frames_repaired = self.frames_repaired.saturating_add(other.frames_repaired);
+        self.frames_given_up = self.frames_given_up.saturating_add(other.frames_given_up);
         self.lateness_p50_s = self.lateness_p50_s.max(other.lateness_p50_s);
         self.lateness_p95_s = self.lateness_p95_s.max(other.lateness_p95_s);
         self.lateness_p99_s = self.lateness_p99_s.max(other.lateness_p99_s);
@@ -122,6 +135,7 @@ pub(crate) struct Meter {
     interval: ReceiverFigures,
     /// The connection's counts when the measured part began.
     omitted: ReceiverFigures,
+    frames: FrameMeter,
     /// One above the highest sequence number seen.
     next: u64,
     seen: Box<[u64; WINDOW / 64]>,
@@ -221,6 +235,7 @@ impl Meter {
             total: ReceiverFigures::default(),
             interval: ReceiverFigures::default(),
             omitted: ReceiverFigures::default(),
+            frames: FrameMeter::default(),
             next: 0,
             seen: Box::new([0; WINDOW / 64]),
             last_transit: None,
@@ -232,8 +247,16 @@ impl Meter {
         }
     }
 
-    /// A datagram of `bytes` bytes arrived at `arrival`.
-    pub(crate) fn record(&mut self, head: Head, bytes: usize, arrival: Instant, marked: bool) {
+    /// A datagram of `bytes` bytes arrived at `arrival`. `part`: its place in a frame, and whether the path
+    /// had lost it.
+    pub(crate) fn record(
+        &mut self,
+        head: Head,
+        part: Option<(Place, bool)>,
+        bytes: usize,
+        arrival: Instant,
+        marked: bool,
+    ) {
         self.last_arrival = self.last_arrival.max(arrival);
         let mut delta = ReceiverFigures { ecn_marked: u64::from(marked), ..ReceiverFigures::default() };
         if head.sequence >= self.next {
@@ -258,6 +281,9 @@ impl Meter {
             delta.bytes = bytes as u64;
             self.lateness.on_packet(arrival, head.sequence);
             delta.in_time = u64::from(self.time(head, arrival));
+            if let Some((place, is_repaired)) = part {
+                self.frames.record(place, is_repaired, &mut delta);
+            }
         }
         self.total.add(&delta);
         self.interval.add(&delta);

@@ -5,10 +5,10 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
-use whimbrel_net::{Clock, RepairCounts, SOURCE_OVERHEAD};
+use whimbrel_net::{Clock, FrameRole, Mark, RepairCounts, SOURCE_OVERHEAD};
 use whimbrel_units::{Duration, Instant};
 
-use super::datagram::{Head, Kind};
+use super::datagram::{Head, Kind, Place};
 use super::link::Link;
 use super::pace;
 use super::plan::{Plan, Transport};
@@ -205,6 +205,7 @@ impl StreamSender {
         let mut block = BytesMut::new();
         // The number of the datagram among those that the link has taken: the receiver counts gaps as losses.
         let mut sequence = 0;
+        let mut frames = pace::Frames::default();
         for number in 0.. {
             let (offset, size) = pace::datagram(plan, number);
             if let Some(due) = offset.map(|offset| start + offset).filter(|due| *due > self.clock.now()) {
@@ -223,10 +224,17 @@ impl StreamSender {
             let mut datagram = block.split_to(size);
             Head { token: plan.token, stream, kind: Kind::Data, sequence, sent: now.as_nanos() }
                 .write(&mut datagram);
+            let place = frames.place(plan, number);
+            place.iter().for_each(|place| place.write(&mut datagram));
+            // No frame refers to another one: each counts for itself.
+            let mark = place.map_or(Mark::SINGLE, |Place { index, count, .. }| Mark {
+                role: FrameRole::Disposable,
+                ..Mark::part(index.into(), count.into())
+            });
             let mut datagram = datagram.freeze();
             let taken = loop {
                 let result = if is_live {
-                    self.link.send_live(&datagram, STALE_AFTER)
+                    self.link.send_live(&datagram, STALE_AFTER, mark)
                 } else {
                     self.link.send(&datagram).await.map(|()| true)
                 };

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use whimbrel_net::{Clock, Instant};
 
-use super::datagram::{Head, Kind};
+use super::datagram::{Head, Kind, Place};
 use super::link::{Link, ReceiveBuffer};
 use super::meter::{Meter, ReceiverFigures};
 use super::plan::{Plan, Transport};
@@ -182,7 +182,8 @@ async fn receive(clock: Clock, link: Link, plan: Plan, meter: Arc<Mutex<Meter>>)
                 && head.token == plan.token
                 && head.kind == Kind::Data
             {
-                lock(&meter).record(head, arrival.bytes.len(), arrival.at, arrival.marked);
+                let part = Place::read(&arrival.bytes).map(|place| (place, arrival.is_repaired));
+                lock(&meter).record(head, part, arrival.bytes.len(), arrival.at, arrival.marked);
             }
         })
         .await?

@@ -302,6 +302,12 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
             percent(share(sent.repair_bytes, sent.bytes)),
         ));
     }
+    let ReceiverFigures { frames_whole, frames_repaired, frames_given_up, .. } = *received;
+    if frames_whole + frames_repaired + frames_given_up > 0 {
+        notes.push(format!(
+            "{frames_whole} frames arrived whole, {frames_repaired} by repair, {frames_given_up} were given up"
+        ));
+    }
     if received.lateness_max_s > 0.0 {
         notes.push(format!(
             "packets that were overtaken arrived {} ms late (median), {} ms (95 %), {} ms (99 %), {} ms at most: \
