@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from whimbrel._base import extras
@@ -37,6 +37,14 @@ def version() -> str:
     return done.stdout.splitlines()[0]
 
 
+def _local(arguments: Sequence[str]) -> Iterator[str]:
+    """The arguments with inputs that open no addresses: a file may name some."""
+    for word in arguments:
+        if word == "-i":
+            yield from ("-protocol_whitelist", "file,pipe")
+        yield word
+
+
 def run(arguments: Sequence[str], *, cwd: Path | None = None) -> bytes:
     """Runs ffmpeg quietly and returns its standard output.
 
@@ -47,7 +55,7 @@ def run(arguments: Sequence[str], *, cwd: Path | None = None) -> bytes:
     Raises:
         MediaError: ffmpeg ended with an error; the message ends with its last line.
     """
-    command = [executable(), "-hide_banner", "-nostdin", "-v", "error", "-y", *arguments]
+    command = [executable(), "-hide_banner", "-nostdin", "-v", "error", "-y", *_local(arguments)]
     done = subprocess.run(command, capture_output=True, cwd=cwd, check=False)
     if done.returncode != 0:
         words = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
