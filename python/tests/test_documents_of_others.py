@@ -1,7 +1,9 @@
 """JSON, TOML and CSV that fill neither memory nor stack, through every command that reads them."""
 
+import json
 import re
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from whimbrel.__main__ import main
 from whimbrel._base import documents, texts
 from whimbrel.comparing import samples
 from whimbrel.errors import InputError, ScenarioError
+from whimbrel.quality import sources
 from whimbrel.scenario import Scenario
 
 DEEP = "[" * 5_000 + "]" * 5_000
@@ -163,6 +166,74 @@ def test_a_small_table_does_not_fill_the_memory(tmp_path: Path, capsys: pytest.C
         assert "the names of its flows are too long for 3001 rows" in capsys.readouterr().err
     finally:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def test_a_table_has_a_bounded_number_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sources, "_MOST_DATAGRAMS", 3)
+    table = tmp_path / "packets.csv"
+    table.write_text("flow,tag,sent_s,received_s,size_bytes\n" + "f,0,0,1,9\n" * 4)
+    assert main(["quality", "voice", str(table)]) == 1
+    assert "has more than 3 rows" in capsys.readouterr().err
+
+
+def test_results_name_no_files_elsewhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = tmp_path / "a.toml"
+    scenario.write_text(SCENARIO)
+    out = tmp_path / "in" / "out"
+    assert main(["sweep", str(scenario), "--quick", "--jobs", "1", "--out", str(out)]) == 0
+    assert main(["report", str(out)]) == 0
+    before = {path for path in tmp_path.rglob("*") if out not in path.parents}
+    plan = out / "a" / "records" / "sweep.plan.json"
+    written = plan.read_text()
+    for old, new in (
+        ('"item": "sweep"', '"item": "../../evil"'),
+        ('"group": "a"', '"group": "../evil"'),
+        ('"group": "a"', f'"group": {json.dumps(str(tmp_path / "evil"))}'),
+    ):
+        assert old in written
+        plan.write_text(written.replace(old, new))
+        (tmp_path / "evil").mkdir(exist_ok=True)
+        (tmp_path / "in" / "evil").mkdir(exist_ok=True)
+        capsys.readouterr()
+        assert main(["report", str(out)]) == 1
+        assert "its group and item are not those of its place" in capsys.readouterr().err
+    plan.write_text(written)
+    for file, old, new in (
+        (out / "b" / "about.json", '"sweep"', '"../../secret"'),
+        (out / "b" / "sweep.json", '"sweep-goodput"', '"../../secret"'),
+    ):
+        shutil.copytree(out / "a", out / "b", ignore=shutil.ignore_patterns("records"), dirs_exist_ok=True)
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+        assert main(["report", str(out)]) == 1
+        assert "'../../secret' is not the name of a file" in capsys.readouterr().err
+    after = {path for path in tmp_path.rglob("*") if out not in path.parents}
+    assert after - before <= {tmp_path / "evil", tmp_path / "in" / "evil"}
+
+
+SCENARIO = """
+[simulation]
+duration = "1 s"
+[sweep]
+"link.l.rate" = ["4 Mbit/s", "3 Mbit/s"]
+[[node]]
+name = "x"
+[[node]]
+name = "y"
+[[link]]
+name = "l"
+between = ["x", "y"]
+rate = "5 Mbit/s"
+delay = "10 ms"
+[[flow]]
+name = "f"
+from = "x"
+to = "y"
+transport = "udp"
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
+"""
 
 
 def test_numbers_without_a_float_name_the_file(tmp_path: Path) -> None:

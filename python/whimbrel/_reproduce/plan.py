@@ -89,6 +89,9 @@ def read_plans(out: Path) -> dict[str, list[Plan]]:
     for path in sorted(out.glob(f"*/{RECORDS}/*{_SUFFIX}")):
         try:
             plan = documents.read_json(path)
+            # Both become names of files.
+            if (plan["group"], f"{plan['item']}{_SUFFIX}") != (path.parent.parent.name, path.name):
+                raise ValueError("its group and item are not those of its place")
             cells = tuple(
                 Cell(each["row"], each["column"], tuple(each["seeds"]), tuple(each["keys"]))
                 for each in plan.pop("cells")

@@ -73,7 +73,7 @@ def build(out: Path) -> Path:
 def _section(directory: Path) -> page.Section:
     about = _json(directory / _ABOUT)
     try:
-        group = Group(**{**about, "sheets": tuple(about["sheets"])})
+        group = Group(**{**about, "sheets": tuple(map(_name, about["sheets"]))})
     except (KeyError, TypeError) as error:
         raise WhimbrelError(f"{directory / _ABOUT}: {error!r}") from error
     claims = directory / "claims.json"
@@ -88,10 +88,17 @@ def _section(directory: Path) -> page.Section:
     )
 
 
+def _name(text: str) -> str:
+    """The text, which must be the name of a file and no path."""
+    if Path(text).name != text:
+        raise WhimbrelError(f"{text!r} is not the name of a file")
+    return text
+
+
 def _table(directory: Path, key: str) -> page.ShownTable:
     stored: StoredSheet = read_sheet(directory, key)
     charts: dict[str, Mapping[str, Any]] = {
-        name: _json(directory / f"{name}.vl.json") for name in stored.about.get("charts", [])
+        name: _json(directory / f"{_name(name)}.vl.json") for name in stored.about.get("charts", [])
     }
     formats = {
         name: [kind for kind in FORMATS if (directory / f"{name}.{kind}").is_file()] for name in charts

@@ -133,7 +133,7 @@ def datagrams(
 
 _COLUMNS = ("sent_s", "received_s", "size_bytes")
 _MOST_DATAGRAMS = 1 << 24
-"""Datagrams of a flow: each of those that are missing takes memory, too."""
+"""Datagrams of a table, and of a flow, where each of those that are missing takes memory, too."""
 _MOST_LETTERS = 1 << 28
 """Letters in a column of names: each row has as many as the longest name."""
 
@@ -244,7 +244,9 @@ def _typed(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
     numbers = {name: array("d") for name in columns if name != "flow"}
     names: dict[str, int] = {}
     codes = array("q")
-    for row in rows:
+    for number, row in enumerate(rows):
+        if number == _MOST_DATAGRAMS:
+            raise InputError(f"{path} has more than {_MOST_DATAGRAMS} rows")
         for name, cell in zip(columns, row, strict=True):
             if name == "flow":
                 codes.append(names.setdefault(cell, len(names)))
