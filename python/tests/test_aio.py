@@ -271,6 +271,19 @@ def test_errors_have_their_class_and_message(tmp_path: Path) -> None:
         aio.listen("127.0.0.1", PORT, protection=PLAINTEXT)
 
 
+def test_a_key_without_an_end_is_refused(tmp_path: Path) -> None:
+    endless = Path("/dev/zero")
+    long = tmp_path / "long.pem"
+    long.write_bytes(bytes((1 << 20) + 1))
+    for path in (long, *([endless] if endless.exists() else [])):
+        for read in (
+            lambda path=path: aio.Protection.fingerprint(path),
+            lambda path=path: aio.Protection.keys(path, trust=["SHA256:" + "A" * 43]),
+        ):
+            with pytest.raises(ValueError, match=f"{path}: it has more than 1048576 bytes"):
+                read()
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="lists threads by /proc")
 def test_the_thread_ends_with_the_last_socket() -> None:
     assert _no_thread_is_left(), "of other tests"

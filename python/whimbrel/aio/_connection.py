@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from whimbrel import _core
+from whimbrel._base import texts
 from whimbrel.errors import WhimbrelError
 
 
@@ -34,6 +35,17 @@ def converted_errors() -> Iterator[None]:
         kind, message = error.args
         classes = {"closed": ConnectionClosedError, "security": SecurityError}
         raise classes.get(kind, SocketError)(message) from None
+
+
+_MOST_BYTES = 1 << 20
+"""The largest file with a key or certificates: a special file may have no end."""
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    try:
+        return texts.read(Path(path), _MOST_BYTES)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +191,8 @@ class Protection:
         fingerprints = list(trust)
         if bool(fingerprints) == (authorities is not None):
             raise ValueError("expected either fingerprints to trust or authorities")
-        texts = [None if path is None else Path(path).read_text() for path in (key, certificate, authorities)]
-        return cls(_core.Protection.keys(str(texts[0]), texts[1], fingerprints, texts[2], name))
+        files = [None if path is None else _text(path) for path in (key, certificate, authorities)]
+        return cls(_core.Protection.keys(str(files[0]), files[1], fingerprints, files[2], name))
 
     @staticmethod
     def generate_key(path: str | os.PathLike[str]) -> str:
@@ -197,4 +209,4 @@ class Protection:
     @staticmethod
     def fingerprint(path: str | os.PathLike[str]) -> str:
         """Returns the fingerprint of the private key in a file, which peers trust."""
-        return _core.key_fingerprint(Path(path).read_text())
+        return _core.key_fingerprint(_text(path))
