@@ -203,9 +203,9 @@ class Source:
         return file, text, names
 
     def _crate(self, name: str) -> Path:
-        return (
-            self.root / "crates" / name.removeprefix("whimbrel_").removeprefix("whimbrel-").replace("_", "-")
-        )
+        folder = name.removeprefix("whimbrel_").removeprefix("whimbrel-").replace("_", "-")
+        # The elements of GStreamer have a workspace of their own.
+        return self.root / folder if folder == "gst" else self.root / "crates" / folder
 
     def _missing_python(self, path: str, prefix: str) -> str | None:
         name, _, function = path.partition("::")
