@@ -127,4 +127,5 @@ def whole(title: str, body: Iterable[str]) -> str:
         "</html>",
         "",
     ]
-    return printable("\n".join(parts))
+    # Scripts are code of our own and of libraries, whose strings may hold any character.
+    return "\n".join(part if part.startswith("<script>") else printable(part) for part in parts)
