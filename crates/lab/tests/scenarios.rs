@@ -140,6 +140,16 @@ fn the_mobile_network() {
 }
 
 #[test]
+fn the_drive_through_three_cells() {
+    check("drive", &[]);
+}
+
+#[test]
+fn the_walk_from_a_home_through_cells_into_a_cafe() {
+    check("commute", &[]);
+}
+
+#[test]
 fn the_contended_cell() {
     check("wifi_cell", &[("simulation.duration", "5 s")]);
 }

@@ -37,6 +37,7 @@
 //!   names, keys, checks and configurations. The laboratory's transports are a table of one line each (Add a
 //!   transport), from which a macro generates the enums of ends and contents, so that calls are static.
 
+pub mod cell;
 pub mod controller;
 mod decode;
 pub mod delay_variation;
@@ -83,8 +84,9 @@ pub use link::{Event, Link};
 pub use network::Network;
 use place::{Layout, Mobility};
 pub use plan::{
-    EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, HostPlan, LinkPlan, Movement, Note,
-    Plan, RandomStart, RoutePlan, RoutingPlan, StationPlan, TrafficPlan, WifiPlan,
+    CellularPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, HostPlan, LinkPlan,
+    Movement, Note, Plan, RandomStart, RoutePlan, RoutingPlan, StationPlan, TerminalPlan, TrafficPlan,
+    WifiPlan,
 };
 use quantity::Time;
 pub use route::Route;
@@ -113,6 +115,9 @@ pub struct Scenario {
     /// The 802.11 media that nodes have stations on.
     #[serde(default)]
     pub wifi: Vec<Wifi>,
+    /// The base stations of LTE and NR that nodes are terminals of.
+    #[serde(default)]
+    pub cell: Vec<cell::Cell>,
     /// The flows over them.
     pub flow: Vec<Flow>,
     /// Changes of links and flows at given times.
@@ -164,6 +169,15 @@ pub struct Node {
     /// The 802.11 medium on which the node has a station.
     #[serde(default)]
     pub wifi: Option<String>,
+    /// The `[[cell]]` that serves the node first.
+    #[serde(default)]
+    pub cell: Option<String>,
+    /// Changes of its cell at given times.
+    #[serde(default)]
+    pub cell_changes: Vec<cell::CellChange>,
+    /// What the cells that name the node as their gateway have in common.
+    #[serde(default)]
+    pub gateway: Option<cell::Gateway>,
     /// The station's position in metres, if it stands still.
     #[serde(default)]
     pub position: Option<[f64; 2]>,

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{
-    Agent, Command, DownPolicy, Egress, LinkId, LinkRate, MediumId, NodeId, RouteTable, Routing,
+    Agent, Command, DownPolicy, Egress, LinkId, LinkRate, MediumId, NodeId, QueueLimit, RouteTable, Routing,
     ShortestPath, SimulationConfig, Simulator, Spread, StationId, Topology,
 };
 use whimbrel_units::Instant;
 
 use crate::link::WhenDown;
-use crate::{EventPlan, Plan, RandomStart, StationPlan, TransportPlan, WifiPlan};
+use crate::{CellularPlan, EventPlan, Plan, RandomStart, StationPlan, TransportPlan, WifiPlan};
 
 /// A simulator with the nodes and links of a plan.
 pub struct Network<A: Agent> {
@@ -22,6 +23,8 @@ pub struct Network<A: Agent> {
     pub links: Vec<LinkId>,
     /// The stations of each 802.11 medium of the plan, as the simulator names them.
     pub stations: Vec<Vec<StationId>>,
+    /// The stations of the network of cells behind each gateway: the gateway, then the terminals.
+    pub cellular: Vec<Vec<StationId>>,
 }
 
 impl<A: Agent> Network<A> {
@@ -41,6 +44,8 @@ impl<A: Agent> Network<A> {
         let streams = simulator.streams();
         let stations: Vec<Vec<StationId>> =
             plan.wifi.iter().map(|wifi| add_wifi(&mut simulator, wifi, plan, &nodes, streams)).collect();
+        let cellular = plan.cellular.iter();
+        let cellular = cellular.map(|own| add_cellular(&mut simulator, own, plan, &nodes, streams)).collect();
         let with_agents = plan.wifi.iter().zip(&stations).filter(|(wifi, _)| wifi.routing.has_agents());
         let media: BTreeSet<MediumId> =
             with_agents.filter_map(|(_, stations)| Some(stations.first()?.medium())).collect();
@@ -68,7 +73,7 @@ impl<A: Agent> Network<A> {
                 later => simulator.schedule(later, command),
             }
         }
-        Self { simulator, nodes, links, stations }
+        Self { simulator, nodes, links, stations, cellular }
     }
 }
 
@@ -110,6 +115,23 @@ fn add_wifi<A: Agent, P: TransportPlan>(
         added.expect("the discipline was checked with the scenario")
     };
     wifi.stations.iter().map(add).collect()
+}
+
+/// Adds the network of the cells of a gateway. Packets leave the queues of its stations at once.
+fn add_cellular<A: Agent, P: TransportPlan>(
+    simulator: &mut Simulator<A>,
+    cellular: &CellularPlan,
+    plan: &Plan<P>,
+    nodes: &[NodeId],
+    streams: RandomStreams,
+) -> Vec<StationId> {
+    let medium = simulator.add_medium(cellular.medium(&plan.nodes, streams, plan.end));
+    let terminals = cellular.terminals.iter().map(|terminal| terminal.node);
+    let stations = std::iter::once(cellular.gateway).chain(terminals).map(|node| {
+        let added = simulator.add_station(nodes[node], medium, &Discipline::DropTail, QueueLimit::Unlimited);
+        added.expect("drop-tail has no parameters")
+    });
+    stations.collect()
 }
 
 fn commands<A: Agent>(

@@ -1,5 +1,6 @@
 //! A scenario made ready to run: copies made, names resolved, files read, everything checked.
 
+mod cells;
 mod delay_variation;
 mod discipline;
 mod flows;
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
 
+pub use cells::{CellularPlan, TerminalPlan};
 pub use flows::{FlowPlan, TrafficPlan};
 pub use handovers::{Gap, HandoverPlan};
 pub use hosts::HostPlan;
@@ -63,6 +65,8 @@ pub struct Plan<P> {
     pub links: Vec<LinkPlan>,
     /// The 802.11 media, in the order of the document.
     pub wifi: Vec<WifiPlan>,
+    /// The base stations of each gateway, in the order of their first ones.
+    pub cellular: Vec<CellularPlan>,
     /// The flows, in the order of the document.
     pub flows: Vec<FlowPlan<P>>,
     /// Changes of links, in the order of time.
@@ -103,7 +107,8 @@ impl<P: TransportPlan> Plan<P> {
         let categories = qos::categories_of_flows(scenario)?;
         let qos = wifi.iter_mut().filter_map(|wifi| wifi.qos.as_mut());
         qos.for_each(|qos| qos.categories.clone_from(&categories));
-        let reach = Reach::new(&nodes.list, &links, &wifi);
+        let cellular = cells::plan(scenario, &nodes, base, &mut notes)?;
+        let reach = Reach::new(&nodes.list, &links, &wifi, &cellular);
         let flows = flows::plan(transports, scenario, &nodes, &links, &reach, base, &mut notes)?;
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
         recordings::set_range(&mut links, &events);
@@ -125,6 +130,7 @@ impl<P: TransportPlan> Plan<P> {
             nodes: nodes.list,
             links,
             wifi,
+            cellular,
             flows,
             events,
             flow_events,
@@ -244,8 +250,8 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         let expected = format!("less than the duration, {duration}");
         return Err(ScenarioError::invalid("simulation.warm_up", warm_up, expected));
     }
-    if scenario.link.is_empty() && scenario.wifi.is_empty() {
-        return Err(ScenarioError::missing("link", "at least one `[[link]]` or `[[wifi]]`"));
+    if scenario.link.is_empty() && scenario.wifi.is_empty() && scenario.cell.is_empty() {
+        return Err(ScenarioError::missing("link", "at least one `[[link]]`, `[[wifi]]` or `[[cell]]`"));
     }
     for (key, values) in &scenario.sweep {
         if values.as_array().is_some_and(Vec::is_empty) {

@@ -1,6 +1,7 @@
 //! The text of scenarios, and the plans that are made of it. All tests of the crate are in one program.
 
 mod bounds;
+mod cells;
 mod document;
 mod hosts;
 mod limits;

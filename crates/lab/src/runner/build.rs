@@ -26,6 +26,8 @@ pub(crate) struct Parts {
     pub(crate) links: Vec<LinkId>,
     /// The stations of each medium.
     pub(crate) stations: Vec<Vec<StationId>>,
+    /// The gateway and the terminals of each network of cells.
+    pub(crate) cellular: Vec<Vec<StationId>>,
     /// The routing agent at each station, in the order of the media.
     pub(crate) routers: Vec<Option<AgentId>>,
     /// The sending and the receiving end of each flow.
@@ -117,11 +119,12 @@ fn is_emulated(flow: &FlowPlan) -> bool {
 
 /// Builds nodes, links, media and router laws, in the order of the plan.
 fn without_flows(plan: &Plan, events: &[EventPlan], seed: u64) -> (Simulator<FlowAgent>, Parts) {
-    let Network { mut simulator, nodes, links, stations } = Network::new(plan, events, seed);
+    let Network { mut simulator, nodes, links, stations, cellular } = Network::new(plan, events, seed);
     let stores: Vec<CrossLayer> = nodes.iter().map(|_| CrossLayer::default()).collect();
     add_controllers(&mut simulator, plan, events, &links, &stations, &stores);
     let hosts = plan.hosts.iter().map(|host| nodes[host.node]).collect();
-    (simulator, Parts { nodes, hosts, links, stations, routers: Vec::new(), flows: Vec::new(), stores })
+    let (routers, flows) = (Vec::new(), Vec::new());
+    (simulator, Parts { nodes, hosts, links, stations, cellular, routers, flows, stores })
 }
 
 /// Adds the routing agents of the media.

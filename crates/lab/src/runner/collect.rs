@@ -2,6 +2,7 @@
 
 mod associations;
 mod capacity;
+mod cells;
 mod channels;
 mod hosts;
 mod stations;
@@ -39,6 +40,10 @@ pub(super) fn record(run: Run<'_>) -> Record {
             record.add(associations::associations(&run));
         }
     }
+    if !run.plan.cellular.is_empty() {
+        record.add(cells::cells(&run));
+        record.add(cells::changes(&run));
+    }
     if !run.plan.hosts.is_empty() {
         record.add(hosts::hosts(&run));
     }
@@ -75,7 +80,14 @@ fn notes(run: &Run<'_>) -> Vec<Note> {
             "its recorded losses have come to an end: nothing is lost any more (`repeat` starts them again)";
         ended.map(|at| Note::since(at, &link.name, text))
     });
-    run.plan.notes.iter().cloned().chain(ended).chain(associations::notes(run)).collect()
+    run.plan
+        .notes
+        .iter()
+        .cloned()
+        .chain(ended)
+        .chain(associations::notes(run))
+        .chain(cells::notes(run))
+        .collect()
 }
 
 fn bits_per_second(bytes: u64, time: Duration) -> f64 {

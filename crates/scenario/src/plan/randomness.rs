@@ -18,6 +18,8 @@ impl<P: TransportPlan> Plan<P> {
             || self.flows.iter().any(flow_is_random)
             // Backoffs of 802.11 stations are drawn.
             || !self.wifi.is_empty()
+            // Shadows, fades and errors of blocks are drawn.
+            || !self.cellular.is_empty()
     }
 }
 

@@ -7,7 +7,7 @@ use whimbrel_netsim::{StationIndex, Topology};
 use whimbrel_units::Instant;
 use whimbrel_wifi::propagation::LinkBudget;
 
-use super::{LinkPlan, Note, WifiPlan, quoted};
+use super::{CellularPlan, LinkPlan, Note, WifiPlan, quoted};
 use crate::error::ScenarioError;
 
 /// The paths of a network, and the reasons where there is none.
@@ -15,6 +15,7 @@ pub(super) struct Reach<'a> {
     nodes: &'a [String],
     links: &'a [LinkPlan],
     wifi: &'a [WifiPlan],
+    cellular: &'a [CellularPlan],
     /// The links, and the hops between stations in range of each other.
     topology: Topology,
     /// The same as if all stations were in range of each other. Large, and rarely needed.
@@ -22,10 +23,15 @@ pub(super) struct Reach<'a> {
 }
 
 impl<'a> Reach<'a> {
-    pub(super) fn new(nodes: &'a [String], links: &'a [LinkPlan], wifi: &'a [WifiPlan]) -> Self {
-        let mut topology = wired(nodes, links);
+    pub(super) fn new(
+        nodes: &'a [String],
+        links: &'a [LinkPlan],
+        wifi: &'a [WifiPlan],
+        cellular: &'a [CellularPlan],
+    ) -> Self {
+        let mut topology = wired(nodes, links, cellular);
         wifi.iter().for_each(|wifi| wifi.add_hops(nodes, true, &mut topology));
-        Self { nodes, links, wifi, topology, unlimited: OnceCell::new() }
+        Self { nodes, links, wifi, cellular, topology, unlimited: OnceCell::new() }
     }
 
     /// The path from one node to another, and whether it can be taken: where only a distance is in the way, as in a sweep over
@@ -43,7 +49,7 @@ impl<'a> Reach<'a> {
             return Ok((path, true));
         }
         let unlimited = self.unlimited.get_or_init(|| {
-            let mut topology = wired(self.nodes, self.links);
+            let mut topology = wired(self.nodes, self.links, self.cellular);
             self.wifi.iter().for_each(|wifi| wifi.add_hops(self.nodes, false, &mut topology));
             topology
         });
@@ -85,9 +91,11 @@ impl<'a> Reach<'a> {
     }
 }
 
-fn wired(nodes: &[String], links: &[LinkPlan]) -> Topology {
+/// The hops that do not depend on distances.
+fn wired(nodes: &[String], links: &[LinkPlan], cellular: &[CellularPlan]) -> Topology {
     let mut topology = Topology::new(nodes.len());
     links.iter().for_each(|link| topology.add_link(link.from, link.to));
+    cellular.iter().for_each(|network| network.add_hops(&mut topology));
     topology
 }
 

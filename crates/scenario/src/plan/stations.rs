@@ -96,10 +96,12 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
         let key = format!("node[{position}]");
         match &node.wifi {
             None => {
+                // A terminal of a cell has a place, too.
+                let is_elsewhere = node.cell.is_none();
                 let given = [
-                    ("position", node.position.is_some()),
-                    ("layout", node.layout.is_some()),
-                    ("mobility", node.mobility.is_some()),
+                    ("position", node.position.is_some() && is_elsewhere),
+                    ("layout", node.layout.is_some() && is_elsewhere),
+                    ("mobility", node.mobility.is_some() && is_elsewhere),
                     ("access_point", node.access_point.is_some()),
                     ("client", node.client.is_some()),
                     ("off", !node.off.is_empty()),
@@ -136,7 +138,7 @@ fn presence(key: &str, node: &Node) -> Result<Presence, ScenarioError> {
 }
 
 /// The movement of each copy.
-fn movements(
+pub(super) fn movements(
     key: &str,
     node: &Node,
     count: usize,
@@ -166,7 +168,7 @@ fn movements(
     }
 }
 
-fn finite(key: &str, [x, y]: [f64; 2]) -> Result<Position, ScenarioError> {
+pub(super) fn finite(key: &str, [x, y]: [f64; 2]) -> Result<Position, ScenarioError> {
     let point = Position::new(x, y);
     if point.is_finite() {
         Ok(point)
