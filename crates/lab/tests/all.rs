@@ -50,6 +50,7 @@ mod repair;
 mod replay;
 mod rfc8867;
 mod rfc8869;
+mod roaming_ax;
 mod routes;
 mod scenarios;
 #[path = "support/simulation.rs"]

@@ -11,7 +11,7 @@ use super::quantity::{Decibels, Power, Rate, Time};
 pub struct AccessPoint {
     /// The network's name, of up to 32 bytes.
     pub ssid: String,
-    /// The channel; 1 by default.
+    /// The channel; by default 1, and 36 with 802.11n, ac and ax at 5 GHz.
     #[serde(default)]
     pub channel: Option<u8>,
     /// The address, such as `"02:00:00:00:00:01"`; by default one of its own.
@@ -61,6 +61,14 @@ pub struct Client {
     /// If true, the client scans only when it joins and later chooses among the access points found then, as ns-2's.
     #[serde(default)]
     pub scans_once: bool,
+    /// The time of authentication on higher layers and of the exchange of keys, after the association; none
+    /// by default. Usual are 50 ms with WPA2-PSK, 80 ms with WPA3 and 250 ms with 802.1X.
+    #[serde(default)]
+    pub key_exchange: Option<Time>,
+    /// The same time after a change of the access point, where it is shorter: with fast transitions
+    /// (802.11r), about 10 ms.
+    #[serde(default)]
+    pub fast_transition: Option<Time>,
     /// Time at which the client begins to search.
     #[serde(default)]
     pub joins_at: Time,

@@ -1,6 +1,7 @@
 //! A scenario made ready to run: copies made, names resolved, files read, everything checked.
 
 mod cells;
+mod channels;
 mod delay_variation;
 mod discipline;
 mod flows;

@@ -51,6 +51,11 @@ pub struct Wifi {
     /// Airtime that may wait at a MAC of 802.11n, ac and ax.
     #[serde(default)]
     pub aql: Option<Aql>,
+    /// If true, access points of 802.11n, ac and ax send beacons, and clients scan, associate and change the
+    /// access point; otherwise clients belong to the one access point of their network from the beginning. By
+    /// default true if there are several of them or several channels, or if a client has keys for it.
+    #[serde(default)]
+    pub association: Option<bool>,
     /// Preamble of DSSS frames.
     #[serde(default)]
     pub preamble: Preamble,

@@ -12,6 +12,7 @@ use whimbrel_wifi::frame::bytes::{Header, has_valid_check_sequence};
 use whimbrel_wifi::frame::radiotap::Radiotap;
 use whimbrel_wifi::phy::Mode;
 
+use super::Plan;
 use super::wifi::changed;
 
 const HOME: &str = r#"
@@ -143,6 +144,51 @@ fn what_does_not_exist_is_named_with_its_key_and_value() {
         let error = mistake(changes);
         assert!(error.contains(expected), "{error}\nlacks\n{expected}");
     }
+}
+
+/// A second access point of the network, and the channels of both.
+fn campus(first: u8, second: u8, changes: &[(&str, Value)]) -> Result<Plan, String> {
+    let text = format!(
+        "{HOME}[[node]]\nname = \"second\"\nwifi = \"air\"\nposition = [30, 0]\n\
+         access_point = {{ ssid = \"home\", channel = {second} }}\n"
+    );
+    let first = ("node.router.access_point", json!({ "ssid": "home", "channel": first }));
+    changed(&text, &[std::slice::from_ref(&first), changes].concat()).map_err(|error| error.to_string())
+}
+
+/// A network with several access points, or keys of a client for its search, need beacons; one access point
+/// does not.
+#[test]
+fn clients_associate_if_they_have_a_choice() {
+    let associates = |plan: Plan| plan.wifi[0].qos.as_ref().expect("a MAC").cells.is_empty();
+    let home = |changes: &[(&str, Value)]| associates(changed(HOME, changes).unwrap());
+    assert!(!home(&[]));
+    assert!(home(&[("wifi.air.association", json!(true))]));
+    assert!(home(&[("node.phone.client.weak_signal", json!("-70 dBm"))]));
+    assert!(associates(campus(36, 149, &[]).unwrap()));
+    assert!(associates(campus(36, 36, &[]).unwrap()));
+}
+
+#[test]
+fn channels_are_of_one_band_and_do_not_overlap() {
+    let error = |first, second, changes: &[(&str, Value)]| campus(first, second, changes).unwrap_err();
+    let band = "node[2].access_point.channel = 6: expected a channel of the medium's band, 5 GHz";
+    assert!(error(36, 6, &[]).contains(band), "{}", error(36, 6, &[]));
+    let low = [("wifi.air.band", json!("2.4 GHz"))];
+    let band = "node[2].access_point.channel = 36: expected a channel of the medium's band, 2.4 GHz";
+    assert!(error(1, 36, &low).contains(band), "{}", error(1, 36, &low));
+    let overlap = "node[2].access_point.channel = 40: expected 36, or a channel that does not overlap it with a width of 80 MHz";
+    assert!(error(36, 40, &[]).contains(overlap), "{}", error(36, 40, &[]));
+    assert!(campus(36, 40, &[("wifi.air.width", json!("20 MHz"))]).is_ok());
+    assert!(campus(1, 6, &low).is_ok());
+    let none = [("wifi.air.association", json!(false))];
+    let one = "node[2].access_point.channel";
+    assert!(error(36, 149, &none).contains(one), "{}", error(36, 149, &none));
+    let two = "node[2].access_point.ssid";
+    assert!(error(36, 36, &none).contains(two), "{}", error(36, 36, &none));
+    let key =
+        mistake(&[("wifi.air.association", json!(false)), ("node.phone.client.scan", json!("passive"))]);
+    assert!(key.contains("node[1].client.scan"), "{key}");
 }
 
 /// The queues of Linux are the default, and a scenario's own queue is a driver's.

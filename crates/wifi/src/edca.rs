@@ -17,6 +17,7 @@ mod config;
 mod contention;
 mod event;
 mod exchange;
+mod management;
 mod ppdu;
 mod receive;
 mod transmit;
@@ -32,6 +33,7 @@ pub use config::{
     Reservation, STATION_CATEGORIES, TransmitRate, priority_of_dscp,
 };
 pub use event::{CategoryCounters, Event};
+pub use management::Withdrawn;
 pub use ppdu::{Ppdu, Received};
 pub use turns::{DEFAULT_WEIGHT, Turns};
 
@@ -182,7 +184,10 @@ impl<R: Random> Edca<R> {
     }
 
     fn find(&self, receiver: MacAddress, category: AccessCategory) -> Option<&Session> {
-        self.sessions.iter().find(|session| session.receiver == receiver && session.category == category)
+        let is_it = |session: &&Session| {
+            session.receiver == receiver && session.category == category && !session.is_management
+        };
+        self.sessions.iter().find(is_it)
     }
 
     /// Packets for a receiver in a category that are neither acknowledged nor given up.
@@ -217,7 +222,11 @@ impl<R: Random> Edca<R> {
 
     /// Takes a packet for a receiver, or a group.
     pub fn enqueue(&mut self, now: Instant, receiver: MacAddress, category: AccessCategory, packet: Packet) {
-        let (session, number) = (self.session(receiver, category), category as usize);
+        let session = self.session(receiver, category);
+        self.push(now, session, category as usize, packet);
+    }
+
+    fn push(&mut self, now: Instant, session: usize, number: usize, packet: Packet) {
         self.backlog[number] += 1;
         // A session that owes a request is served already.
         if !self.sessions[session].window.has_traffic() && !self.sessions[session].owes_request {
@@ -231,7 +240,9 @@ impl<R: Random> Edca<R> {
     }
 
     fn session(&mut self, receiver: MacAddress, category: AccessCategory) -> usize {
-        let is_known = |session: &Session| session.receiver == receiver && session.category == category;
+        let is_known = |session: &Session| {
+            session.receiver == receiver && session.category == category && !session.is_management
+        };
         self.sessions.iter().position(is_known).unwrap_or_else(|| {
             let adaptive = self.adaptive(receiver);
             let rate = if receiver.is_group() {

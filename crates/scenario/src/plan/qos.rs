@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use whimbrel_netsim::medium::{InfrastructureConfig, QosConfig, ReceiverQueues, StationRole};
+use whimbrel_netsim::medium::{InfrastructureConfig, QosConfig, ReceiverQueues};
 use whimbrel_netsim::queue::{CoDelConfig, FqCoDelConfig};
 use whimbrel_netsim::{FlowId, QueueLimit, StationIndex};
 use whimbrel_units::Duration;
@@ -15,7 +15,7 @@ use whimbrel_wifi::edca::{
 use whimbrel_wifi::medium::MediumConfig;
 use whimbrel_wifi::phy::{Format, GuardInterval, InvalidMode, LONGEST_PPDU, Mode, Width};
 
-use super::{quoted, stations};
+use super::{channels, quoted, stations};
 use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Time};
@@ -134,7 +134,8 @@ pub(super) fn plan(
     for config in [&mut mac, &mut access_point] {
         config.categories = categories(&format!("{key}.edca"), wifi.edca.as_ref(), config.categories)?;
     }
-    let cells = infrastructure.map_or(Ok(Vec::new()), |roles| cells(scenario, wifi, roles))?;
+    let cells =
+        infrastructure.map_or(Ok(Vec::new()), |roles| channels::plan(scenario, wifi, mode.width(), roles))?;
     let (mut own_categories, mut weights) = (BTreeMap::new(), BTreeMap::new());
     for (number, (position, node)) in stations::members(scenario, &wifi.name).into_iter().enumerate() {
         let Some(station) = &node.station else { continue };
@@ -145,7 +146,7 @@ pub(super) fn plan(
         }
         let station_index = StationIndex::new(number);
         if station.edca.is_some() {
-            let is_point = cells.contains(&Some(station_index));
+            let is_point = node.access_point.is_some();
             let default = if is_point { access_point.categories } else { mac.categories };
             let own = categories(&format!("{key}.edca"), station.edca.as_ref(), default)?;
             own_categories.insert(station_index, own);
@@ -240,7 +241,7 @@ fn foreign_station_key(station: &Station) -> Option<&'static str> {
 }
 
 /// Keys of 802.11n, ac and ax, and whether they are given.
-const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 10] {
+const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
     [
         ("band", wifi.band.is_some()),
         ("width", wifi.width.is_some()),
@@ -252,6 +253,7 @@ const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 10] {
         ("edca", wifi.edca.is_some()),
         ("airtime_fairness", wifi.airtime_fairness.is_some()),
         ("aql", wifi.aql.is_some()),
+        ("association", wifi.association.is_some()),
     ]
 }
 
@@ -272,7 +274,7 @@ fn foreign_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
     ]
 }
 
-fn band(wifi: &Wifi) -> Band {
+pub(super) fn band(wifi: &Wifi) -> Band {
     wifi.band.unwrap_or_default()
 }
 
@@ -432,48 +434,4 @@ fn category(
         given => given.map_or(default.txop_limit, |limit| limit.0),
     };
     Ok(CategoryParameters { aifsn, cw_min, cw_max, txop_limit })
-}
-
-/// The access point of each client: the one of its network.
-fn cells(
-    scenario: &Scenario,
-    wifi: &Wifi,
-    roles: &InfrastructureConfig,
-) -> Result<Vec<Option<StationIndex>>, ScenarioError> {
-    let points = || {
-        roles.roles.iter().enumerate().filter_map(|(number, role)| match role {
-            StationRole::AccessPoint(point) => Some((number, point)),
-            _ => None,
-        })
-    };
-    let members = stations::members(scenario, &wifi.name);
-    let channel = points().next().map(|(_, point)| point.channel);
-    if let Some((number, point)) = points().find(|(_, point)| Some(point.channel) != channel) {
-        let expected = "one channel for all access points of a medium: another channel is another medium";
-        let key = format!("node[{}].access_point.channel", members[number].0);
-        return Err(ScenarioError::invalid(key, point.channel, expected));
-    }
-    let cell = |(number, role): (usize, &StationRole)| match role {
-        StationRole::AccessPoint(_) => Ok(None),
-        StationRole::AdHoc { .. } => {
-            let expected = "`access_point` or `client`, as other stations of the medium have";
-            Err(ScenarioError::invalid(format!("node[{}]", members[number].0), "...", expected))
-        }
-        StationRole::Client { config, .. } => {
-            let mut own = points().filter(|(_, point)| point.ssid == config.ssid);
-            match (own.next(), own.next()) {
-                (Some((point, _)), None) => Ok(Some(StationIndex::new(point))),
-                (None, _) => {
-                    let key = format!("node[{}].client.ssid", members[number].0);
-                    Err(ScenarioError::invalid(key, "...", "the `ssid` of an access point of the medium"))
-                }
-                (Some(_), Some((second, _))) => {
-                    let key = format!("node[{}].access_point.ssid", members[second].0);
-                    let expected = "another name: clients stay with the one access point of their network";
-                    Err(ScenarioError::invalid(key, "...", expected))
-                }
-            }
-        }
-    };
-    roles.roles.iter().enumerate().map(cell).collect()
 }

@@ -1,7 +1,6 @@
 //! Roles of stations, resolved.
 
 use whimbrel_netsim::medium::{InfrastructureConfig, InvalidRole, StationRole};
-use whimbrel_units::Duration;
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::infrastructure::{
     AccessPointConfig, HandoverTrigger, InvalidInfrastructure, Scan, Ssid, StationConfig,
@@ -11,9 +10,10 @@ use whimbrel_wifi::propagation::from_decibels;
 
 use super::mac::phy_rate;
 use super::stations::{self, StationPlan};
-use super::{Note, quoted};
+use super::{Note, channels, quoted};
 use crate::error::ScenarioError;
 use crate::infrastructure::{self as keys, AccessPoint, Client};
+use crate::wifi::Wifi;
 use crate::{Node, Scenario};
 
 /// The default margin by which another access point must be received with more power, in decibels.
@@ -22,13 +22,13 @@ const HYSTERESIS: f64 = 6.0;
 /// The roles of the stations of a medium; `None` if all are ad hoc.
 pub(super) fn plan(
     scenario: &Scenario,
-    wifi: &str,
+    wifi: &Wifi,
     stations: &[StationPlan],
-    distribution_delay: Duration,
     rates: RateSet,
     notes: &mut Vec<Note>,
 ) -> Result<Option<InfrastructureConfig>, ScenarioError> {
-    let members = stations::members(scenario, wifi);
+    let members = stations::members(scenario, &wifi.name);
+    let channel = channels::default_channel(wifi);
     if members.iter().all(|(_, node)| node.access_point.is_none() && node.client.is_none()) {
         return Ok(None);
     }
@@ -41,11 +41,15 @@ pub(super) fn plan(
                 let expected = "either `access_point` or `client`";
                 return Err(ScenarioError::invalid(format!("{key}.client"), "{...}", expected));
             }
-            (Some(point), None) => StationRole::AccessPoint(access_point(&key, point, address, rates)?),
+            (Some(point), None) => {
+                let point = AccessPoint { channel: point.channel.or(Some(channel)), ..point.clone() };
+                StationRole::AccessPoint(access_point(&key, &point, address, rates)?)
+            }
             (None, Some(client)) => client_role(scenario, wifi, &key, client, address)?,
             (None, None) => StationRole::default(),
         });
     }
+    let distribution_delay = wifi.distribution_delay.0;
     let config = InfrastructureConfig { distribution_delay, ..InfrastructureConfig::new(roles) };
     let config = config.with_staggered_beacons();
     config.check(stations.len()).map_err(|error| explain(error, &members))?;
@@ -135,7 +139,7 @@ fn access_point(
 
 fn client_role(
     scenario: &Scenario,
-    wifi: &str,
+    wifi: &Wifi,
     key: &str,
     client: &Client,
     address: MacAddress,
@@ -144,11 +148,12 @@ fn client_role(
     let networks: Vec<&AccessPoint> = scenario
         .node
         .iter()
-        .filter(|node| node.wifi.as_deref() == Some(wifi))
+        .filter(|node| node.wifi.as_deref() == Some(&wifi.name))
         .filter_map(|node| node.access_point.as_ref())
         .collect();
+    let default_channel = channels::default_channel(wifi);
     let of_network = networks.iter().filter(|point| point.ssid == client.ssid);
-    let mut channels: Vec<u8> = of_network.map(|point| point.channel.unwrap_or(1)).collect();
+    let mut channels: Vec<u8> = of_network.map(|point| point.channel.unwrap_or(default_channel)).collect();
     if channels.is_empty() {
         let names: Vec<String> = networks.iter().map(|point| point.ssid.clone()).collect();
         let expected = format!("the network of an access point: {}", super::abridged(&names));
@@ -188,6 +193,8 @@ fn client_role(
             weak_signal: client.weak_signal.map(|power| (power.0, ratio)),
         },
         scans_once: client.scans_once,
+        key_exchange: client.key_exchange.map_or(default.key_exchange, |time| time.0),
+        fast_transition: client.fast_transition.map(|time| time.0),
         ..default
     };
     Ok(StationRole::Client { config, joins_at: client.joins_at.after_start() })

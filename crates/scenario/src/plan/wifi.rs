@@ -146,7 +146,13 @@ impl WifiPlan {
     ) -> Option<QosMedium> {
         let config = self.qos.clone()?;
         let seed = streams.stream(&self.name, "mac").next_u64();
-        Some(QosMedium::new(self.site(nodes, streams, end), QosConfig { seed, ..config }))
+        let (site, config) = (self.site(nodes, streams, end), QosConfig { seed, ..config });
+        Some(match &self.infrastructure {
+            Some(roles) if config.cells.is_empty() => {
+                QosMedium::with_infrastructure(site, config, roles).expect("checked with the scenario")
+            }
+            _ => QosMedium::new(site, config),
+        })
     }
 
     /// The medium of a run up to 802.11g.
@@ -247,8 +253,7 @@ fn one(
     // Rates that all stations support.
     let is_common = |rate: &Rate| own_macs.iter().all(|(_, mac)| mac.phy.supported.contains(*rate));
     let rates = RateSet::new(&rules.mac.phy.supported.iter().filter(is_common).collect::<Vec<_>>());
-    let delay = wifi.distribution_delay.0;
-    let mut infrastructure = roles::plan(scenario, &wifi.name, &stations, delay, rates, notes)?;
+    let mut infrastructure = roles::plan(scenario, wifi, &stations, rates, notes)?;
     if let Some(infrastructure) = &mut infrastructure {
         macs.announce(infrastructure);
     }

@@ -199,6 +199,25 @@ impl TransmitWindow {
         }
     }
 
+    /// Gives all packets back, each with `true` if it was sent before. The next new MPDU has a number that no
+    /// earlier one had.
+    pub fn clear(&mut self, report: &mut dyn FnMut(Packet, bool)) {
+        let mut part = 0;
+        for entry in &self.entries {
+            let parts = part..part + usize::from(entry.mpdu.packets);
+            part = parts.end;
+            if entry.state != State::Done {
+                let was_sent = entry.tries > 0 || entry.state == State::OnAir;
+                self.parts.range(parts).for_each(|packet| report(*packet, was_sent));
+            }
+        }
+        self.unsent.drain(..).for_each(|packet| report(packet, false));
+        self.start = sequence_after(self.start, self.entries.len() as u16);
+        self.entries.clear();
+        self.parts.clear();
+        self.open = 0;
+    }
+
     fn conclude(
         &mut self,
         is_received: impl Fn(u16) -> bool,

@@ -63,6 +63,11 @@ impl Contention {
         }
     }
 
+    /// The radio has come to a channel: interframe spaces begin anew.
+    pub(super) const fn restart(&mut self, now: Instant) {
+        self.idle_since = now;
+    }
+
     pub(super) const fn is_sensed_busy(&self) -> bool {
         self.is_sensed_busy
     }

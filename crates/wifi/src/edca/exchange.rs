@@ -171,8 +171,8 @@ impl<R: Random> Edca<R> {
             FrameKind::Rts => Exchange::AwaitingCts,
             FrameKind::Aggregate => Exchange::AwaitingBlockAck,
             FrameKind::BlockAckRequest => Exchange::AwaitingAnswer,
-            FrameKind::Data if on_air.needs_response => Exchange::AwaitingAck,
-            FrameKind::Data => {
+            FrameKind::Data | FrameKind::Management if on_air.needs_response => Exchange::AwaitingAck,
+            FrameKind::Data | FrameKind::Management => {
                 self.acknowledge_last(now);
                 return self.end_exchange(now);
             }
@@ -225,7 +225,7 @@ impl<R: Random> Edca<R> {
     fn owe_request(&mut self) {
         if let Some(Opportunity { session, .. }) = self.opportunity {
             let session = &mut self.sessions[session];
-            session.owes_request = session.is_agreed();
+            session.owes_request = session.is_agreed() && !session.is_gone;
         }
     }
 
@@ -302,6 +302,9 @@ impl<R: Random> Edca<R> {
                 if self.conclude(now, |window, report| window.fail(limit, report)) || is_request {
                     self.owe_request();
                 }
+            }
+            Exchange::AwaitingAnswer if self.sessions[session].is_gone => {
+                self.sessions[session].owes_request = false;
             }
             _ => {}
         }

@@ -10,6 +10,9 @@ use crate::frame::{Frame, FrameKind, MacAddress};
 use crate::phy::{ACK_BYTES, CTS_BYTES};
 use crate::random::Random;
 
+/// Stands for the traffic identifier where repetitions of management frames are found.
+const MANAGEMENT: u8 = 16;
+
 /// What a sender with which block acknowledgements are agreed has sent in a category.
 #[derive(Clone, Debug)]
 pub(super) struct Reception {
@@ -62,7 +65,7 @@ impl<R: Random> Edca<R> {
             self.contention.reset_nav(now);
         } else {
             self.reserve(now, frame);
-            if frame.receiver.is_group() && frame.kind == FrameKind::Data {
+            if frame.receiver.is_group() && matches!(frame.kind, FrameKind::Data | FrameKind::Management) {
                 self.deliver_all(now, ppdu);
             }
         }
@@ -110,6 +113,12 @@ impl<R: Random> Edca<R> {
                 self.charge_sender(frame.transmitter, ppdu.identifier, frame.air_time);
                 self.receive_single(now, ppdu);
             }
+            FrameKind::Management => {
+                self.answer(now, frame, FrameKind::Ack, ACK_BYTES, None);
+                if self.is_new(frame, MANAGEMENT) {
+                    self.deliver_all(now, ppdu);
+                }
+            }
             FrameKind::Aggregate => {
                 self.charge_sender(frame.transmitter, ppdu.identifier, frame.air_time);
                 if let Some(number) = self.reception(ppdu) {
@@ -119,9 +128,7 @@ impl<R: Random> Edca<R> {
             }
             FrameKind::BlockAckRequest => {
                 if let Some(number) = self.reception(ppdu) {
-                    let start = ppdu.block_ack.start;
-                    self.receptions[number].board.request(start);
-                    self.release(now, number, |reception, release| reception.buffer.request(start, release));
+                    self.move_window(now, number, ppdu.block_ack.start);
                     self.answer_block(now, frame, number);
                 }
             }
@@ -130,10 +137,19 @@ impl<R: Random> Edca<R> {
         }
     }
 
+    /// A sender's window begins at this number from now on: earlier holes are given up.
+    pub(super) fn move_window(&mut self, now: Instant, number: usize, start: u16) {
+        self.receptions[number].board.request(start);
+        self.release(now, number, |reception, release| reception.buffer.request(start, release));
+    }
+
     fn reception(&self, ppdu: &Ppdu) -> Option<usize> {
-        self.receptions.iter().position(|reception| {
-            reception.transmitter == ppdu.frame.transmitter && reception.identifier == ppdu.identifier
-        })
+        self.reception_from(ppdu.frame.transmitter, ppdu.identifier)
+    }
+
+    pub(super) fn reception_from(&self, transmitter: MacAddress, identifier: u8) -> Option<usize> {
+        let is_it = |it: &Reception| it.transmitter == transmitter && it.identifier == identifier;
+        self.receptions.iter().position(is_it)
     }
 
     fn receive_single(&mut self, now: Instant, ppdu: &Ppdu) {

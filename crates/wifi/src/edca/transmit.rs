@@ -25,6 +25,10 @@ pub(super) struct Session {
     pub(super) owes_request: bool,
     pub(super) account: Account,
     pub(super) adaptive: Option<Adaptive>,
+    /// The packets are management messages.
+    pub(super) is_management: bool,
+    /// The receiver has gone to another station, and answers no request.
+    pub(super) is_gone: bool,
 }
 
 impl Session {
@@ -35,8 +39,18 @@ impl Session {
         limits: AggregateLimits,
     ) -> Self {
         let window = TransmitWindow::default();
-        let (account, adaptive) = (Account::NEW, None);
-        Self { receiver, category, rate, limits, window, owes_request: false, account, adaptive }
+        Self {
+            receiver,
+            category,
+            rate,
+            limits,
+            window,
+            owes_request: false,
+            account: Account::NEW,
+            adaptive: None,
+            is_management: false,
+            is_gone: false,
+        }
     }
 
     /// `true` if the receiver has agreed to block acknowledgements.
@@ -62,7 +76,7 @@ impl<R: Random> Edca<R> {
     ) -> bool {
         let is_probe = self.choose_rate(start, session);
         let phy = &self.config.phy;
-        let Session { receiver, category, rate, limits, .. } = self.sessions[session];
+        let Session { receiver, category, rate, limits, is_management, .. } = self.sessions[session];
         let response = phy.response_rate(rate.reference());
         let answer = |bytes| phy.sifs + phy.duration(response, bytes);
         let block_answer = answer(BlockAck::frame_bytes(limits.window));
@@ -104,7 +118,11 @@ impl<R: Random> Edca<R> {
         ppdu.frame = Frame {
             receiver,
             transmitter: self.address,
-            kind: if is_aggregate { FrameKind::Aggregate } else { FrameKind::Data },
+            kind: match (is_management, is_aggregate) {
+                (true, _) => FrameKind::Management,
+                (false, true) => FrameKind::Aggregate,
+                (false, false) => FrameKind::Data,
+            },
             addressing: Addressing {
                 subtype: QOS_DATA,
                 identifier: ppdu.identifier,

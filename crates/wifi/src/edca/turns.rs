@@ -92,7 +92,9 @@ impl<R: Random> Edca<R> {
     pub(super) fn charge_sender(&mut self, transmitter: MacAddress, identifier: u8, time: Duration) {
         if self.config.turns == Turns::Airtime {
             let is_other = |session: &super::Session| {
-                session.receiver == transmitter && session.category.identifier() == identifier
+                session.receiver == transmitter
+                    && session.category.identifier() == identifier
+                    && !session.is_management
             };
             if let Some(session) = self.sessions.iter().position(is_other) {
                 self.charge(session, time);

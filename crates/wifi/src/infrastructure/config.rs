@@ -65,6 +65,11 @@ pub struct StationConfig {
     pub trigger: HandoverTrigger,
     /// Shortest time between two searches because of a weak signal.
     pub search_interval: Duration,
+    /// Time of the authentication on higher layers and of the exchange of keys, from the association to the
+    /// first data.
+    pub key_exchange: Duration,
+    /// The same time after a change of the access point, where it is another one (802.11r).
+    pub fast_transition: Option<Duration>,
     /// `true` if the station decodes OFDM frames, `false` for an 802.11b station.
     pub is_erp: bool,
     /// `true` if the station scans only once and later chooses among the access points found then, as ns-2's does.
@@ -115,6 +120,8 @@ impl StationConfig {
                 weak_signal: None,
             },
             search_interval: Duration::from_secs(1),
+            key_exchange: Duration::ZERO,
+            fast_transition: None,
             is_erp: true,
             scans_once: false,
         }

@@ -74,6 +74,8 @@ enum State {
     Tuning(Candidate),
     Authenticating(Candidate, u32),
     Associating(Candidate, u32),
+    /// Keys are exchanged with the candidate.
+    Securing(Candidate),
     Associated(Candidate),
 }
 
@@ -185,14 +187,16 @@ impl<R: Random + Clone> Client<R> {
                 if let State::Associating(candidate, _) = self.state
                     && candidate.address == from
                 {
-                    if status == Status::Success { self.arrive(now, candidate) } else { self.try_next(now) }
+                    if status == Status::Success { self.secure(now, candidate) } else { self.try_next(now) }
                 }
             }
             ManagementMessage::Disassociation | ManagementMessage::Deauthentication => match self.state {
                 State::Associated(candidate) if candidate.address == from => {
                     self.leave(now, candidate, false)
                 }
-                State::Authenticating(candidate, _) | State::Associating(candidate, _)
+                State::Authenticating(candidate, _)
+                | State::Associating(candidate, _)
+                | State::Securing(candidate)
                     if candidate.address == from =>
                 {
                     self.try_next(now);
@@ -259,6 +263,7 @@ impl<R: Random + Clone> Client<R> {
                 self.request(now, State::Associating(candidate, tries + 1));
             }
             State::Authenticating(..) | State::Associating(..) => self.try_next(now),
+            State::Securing(candidate) => self.arrive(now, candidate),
             // The beacons have failed to arrive. Data and acknowledgements show as well that the access point is in reach: in a
             // crowded cell, beacons collide for longer than that.
             State::Associated(candidate) => match self.silence_ends(candidate) {
@@ -450,6 +455,16 @@ impl<R: Random + Clone> Client<R> {
         self.outgoing.push_back(ManagementTransmit::new(candidate.address, message));
         self.state = state;
         self.deadline = Some(now + self.config.response_timeout);
+    }
+
+    /// The access point has accepted the station, whose data wait for the keys.
+    fn secure(&mut self, now: Instant, candidate: Candidate) {
+        let StationConfig { key_exchange, fast_transition, .. } = self.config;
+        let time = fast_transition.filter(|_| self.previous.is_some()).unwrap_or(key_exchange);
+        if time.is_zero() {
+            return self.arrive(now, candidate);
+        }
+        (self.state, self.deadline) = (State::Securing(candidate), Some(now + time));
     }
 
     fn arrive(&mut self, now: Instant, candidate: Candidate) {

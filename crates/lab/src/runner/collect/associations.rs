@@ -1,14 +1,17 @@
 //! The associations of clients with access points in a record.
 
-use whimbrel_netsim::medium::{StationRole, WifiMedium};
+use whimbrel_netsim::medium::{QosMedium, StationRole, WifiMedium};
+use whimbrel_netsim::{MediumId, Simulator};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::infrastructure::HandoverReport;
+use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{MacAddress, StationIndex};
 
 use super::super::Run;
 use crate::metrics::seconds;
 use crate::record::Table;
 use crate::scenario::{Note, WifiPlan};
+use crate::transport::FlowAgent;
 
 /// Names in a note.
 const SHOWN: usize = 8;
@@ -45,10 +48,55 @@ pub(super) fn associations(run: &Run<'_>) -> Table {
     table
 }
 
+/// A medium whose clients associate.
+pub(crate) trait Associating {
+    fn site(&self) -> &Site;
+    fn station(&self, address: MacAddress) -> Option<StationIndex>;
+    fn access_point(&self, client: StationIndex) -> Option<StationIndex>;
+    fn handovers(&self) -> &[(StationIndex, HandoverReport)];
+}
+
+impl Associating for WifiMedium {
+    fn site(&self) -> &Site {
+        self.site()
+    }
+    fn station(&self, address: MacAddress) -> Option<StationIndex> {
+        self.station(address)
+    }
+    fn access_point(&self, client: StationIndex) -> Option<StationIndex> {
+        self.access_point(client)
+    }
+    fn handovers(&self) -> &[(StationIndex, HandoverReport)] {
+        self.handovers()
+    }
+}
+
+impl Associating for QosMedium {
+    fn site(&self) -> &Site {
+        self.site()
+    }
+    fn station(&self, address: MacAddress) -> Option<StationIndex> {
+        self.station(address)
+    }
+    fn access_point(&self, client: StationIndex) -> Option<StationIndex> {
+        self.access_point(client)
+    }
+    fn handovers(&self) -> &[(StationIndex, HandoverReport)] {
+        self.handovers()
+    }
+}
+
+/// A medium as one whose clients associate, if it is one.
+pub(crate) fn associating(simulator: &Simulator<FlowAgent>, medium: MediumId) -> Option<&dyn Associating> {
+    let old = simulator.medium::<WifiMedium>(medium).map(|medium| medium as &dyn Associating);
+    let new = simulator.medium::<QosMedium>(medium).filter(|medium| medium.associates());
+    old.or(new.map(|medium| medium as &dyn Associating))
+}
+
 /// The media of a run with their plans.
-fn media<'a>(run: &'a Run<'_>) -> impl Iterator<Item = (&'a WifiPlan, &'a WifiMedium)> {
+fn media<'a>(run: &'a Run<'_>) -> impl Iterator<Item = (&'a WifiPlan, &'a dyn Associating)> {
     run.plan.wifi.iter().zip(&run.parts.stations).filter_map(|(wifi, ids)| {
-        let medium = run.simulator.medium::<WifiMedium>(ids.first()?.medium())?;
+        let medium = associating(&run.simulator, ids.first()?.medium())?;
         Some((wifi, medium))
     })
 }
@@ -58,7 +106,7 @@ pub(super) fn notes(run: &Run<'_>) -> Vec<Note> {
     media(run).flat_map(|(wifi, medium)| notes_of(run, wifi, medium)).collect()
 }
 
-fn notes_of(run: &Run<'_>, wifi: &WifiPlan, medium: &WifiMedium) -> Vec<Note> {
+fn notes_of(run: &Run<'_>, wifi: &WifiPlan, medium: &dyn Associating) -> Vec<Note> {
     let end = run.plan.end;
     let roles = wifi.infrastructure.iter().flat_map(|infrastructure| infrastructure.roles.iter().enumerate());
     let clients: Vec<usize> = roles

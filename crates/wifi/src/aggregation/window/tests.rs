@@ -132,3 +132,24 @@ proptest! {
         }
     }
 }
+
+/// What a station takes to its next access point: the numbers of the old window are not used again.
+#[test]
+fn a_cleared_window_gives_back_what_is_not_acknowledged() {
+    let limits = AggregateLimits { window: 4, ..AggregateLimits::of(Format::Ht) };
+    let mut window = filled(6);
+    let mut mpdus = Vec::new();
+    window.build(&limits, room(&limits), &mut mpdus, &mut Vec::new());
+    let mut board = Scoreboard::new(0, 4);
+    board.receive(1);
+    window.acknowledge(&board.answer(), None, &mut |_, _, _| {});
+    let mut given = Vec::new();
+    window.clear(&mut |packet, was_sent| given.push((packet.handle, was_sent)));
+    assert_eq!(given, [(0, true), (2, true), (3, true), (4, false), (5, false)]);
+    assert!(!window.has_traffic() && window.packets() == 0);
+    assert_eq!(window.start(), 4);
+    window.push(Packet { handle: 9, size: 100 });
+    mpdus.clear();
+    window.build(&limits, room(&limits), &mut mpdus, &mut Vec::new());
+    assert_eq!((mpdus.len(), mpdus[0].sequence, mpdus[0].is_retry), (1, 4, false));
+}

@@ -387,3 +387,25 @@ fn a_station_that_is_switched_off_reports_it_and_joins_afresh() {
     // The report does not name the access point before.
     assert_eq!(cell.reports().last().map(|report| (report.from, report.to)), Some((None, access_point)));
 }
+
+/// The data wait for the keys; with fast transitions (802.11r), for a shorter time after a change of the
+/// access point.
+#[test]
+fn the_link_is_up_once_the_keys_are_exchanged() {
+    let (keys, fast) = (Duration::from_millis(50), Duration::from_millis(10));
+    for (fast_transition, second) in [(None, keys), (Some(fast), fast)] {
+        let config = StationConfig { key_exchange: keys, fast_transition, ..config() };
+        let mut cell = Cell::join(config, &[(6, 1e-9)], at(10_000));
+        cell.run_until(at(300_000));
+        cell.aps[0].handle_moved(STATION);
+        let message = ManagementMessage::Deauthentication;
+        cell.station.handle_packet(cell.now, MacAddress::station(0), 1e-9, &message);
+        cell.run_until(at(900_000));
+        let reports = cell.reports();
+        let times: Vec<Duration> = reports.iter().map(|report| report.association()).collect();
+        assert_eq!(times.len(), 2, "{times:?}");
+        for (time, keys) in times.into_iter().zip([keys, second]) {
+            assert!(time >= keys && time < keys + Duration::from_millis(5), "{time:?}");
+        }
+    }
+}

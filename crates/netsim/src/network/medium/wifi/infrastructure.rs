@@ -12,7 +12,7 @@ use whimbrel_wifi::infrastructure::{
     AccessPointEvent, DistributionSystem, HandoverReport, ManagementMessage, StationEvent,
 };
 use whimbrel_wifi::site::Site;
-use whimbrel_wifi::{Frame, MacAddress, Rate, SplitMix64};
+use whimbrel_wifi::{MacAddress, Rate, SplitMix64};
 
 use super::in_flight::InFlight;
 use super::managed::{Machine, Managed};
@@ -192,24 +192,25 @@ impl Infrastructure {
         &mut self,
         now: Instant,
         station: StationIndex,
-        frame: &Frame,
+        transmitter: MacAddress,
+        is_group: bool,
         io: &mut MediumIo<'_>,
     ) -> bool {
-        let sender = self.number(frame.transmitter);
+        let sender = self.number(transmitter);
         let is_ad_hoc = |number: StationIndex| matches!(self.stations[number.index()].machine, Machine::None);
         let is_from_ad_hoc = sender.is_some_and(is_ad_hoc);
         let managed = &mut self.stations[station.index()];
         match &mut managed.machine {
             Machine::None => is_from_ad_hoc,
             Machine::Client(client) => {
-                if client.access_point() == Some(frame.transmitter) {
+                if client.access_point() == Some(transmitter) {
                     client.handle_data(now);
                 }
-                managed.accepted == Some(frame.transmitter)
+                managed.accepted == Some(transmitter)
             }
-            Machine::AccessPoint(_) if frame.receiver.is_group() => false,
+            Machine::AccessPoint(_) if is_group => false,
             Machine::AccessPoint(access_point) => {
-                let is_accepted = access_point.handle_data(frame.transmitter);
+                let is_accepted = access_point.handle_data(transmitter);
                 if !is_accepted {
                     self.drain(now, station, io);
                 }
@@ -219,8 +220,14 @@ impl Infrastructure {
     }
 
     /// Notes the power of a management frame, which the MAC may deliver.
-    pub(super) fn note_power(&mut self, now: Instant, station: StationIndex, frame: &Frame, site: &Site) {
-        if let Some(sender) = self.number(frame.transmitter) {
+    pub(super) fn note_power(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        transmitter: MacAddress,
+        site: &Site,
+    ) {
+        if let Some(sender) = self.number(transmitter) {
             self.power = site.power(sender, station, now);
         }
     }
@@ -230,19 +237,20 @@ impl Infrastructure {
         &mut self,
         now: Instant,
         station: StationIndex,
-        frame: &Frame,
+        transmitter: MacAddress,
+        handle: u64,
         io: &mut MediumIo<'_>,
     ) {
-        let Some(&message) = self.messages.get(frame.payload & !MESSAGE) else { return };
+        let Some(&message) = self.messages.get(handle & !MESSAGE) else { return };
         let managed = &mut self.stations[station.index()];
         let is_beacon = matches!(message, ManagementMessage::Beacon(_));
         *(if is_beacon { &mut managed.stats.beacons_received } else { &mut managed.stats.received }) += 1;
         match &mut managed.machine {
             Machine::None => return,
             Machine::AccessPoint(access_point) => {
-                access_point.handle_packet(now, frame.transmitter, &message);
+                access_point.handle_packet(now, transmitter, &message);
             }
-            Machine::Client(client) => client.handle_packet(now, frame.transmitter, self.power, &message),
+            Machine::Client(client) => client.handle_packet(now, transmitter, self.power, &message),
         }
         self.drain(now, station, io);
     }

@@ -30,8 +30,10 @@ pub struct AirFrame {
     pub is_retry: bool,
     /// Number and flow of the packet in it; `None` in control and management frames, and in data frames with an ARP message.
     pub packet: Option<(PacketId, FlowKey)>,
-    /// `true` if its receiver, or any station of the group, has decoded it.
+    /// `true` if its receiver, or any station of the group, has decoded it; of an A-MPDU, any of its MPDUs.
     pub is_received: bool,
+    /// MPDUs of an A-MPDU, and of these the MPDUs that its receiver has decoded; 0 for all other frames.
+    pub mpdus: [u16; 2],
 }
 
 /// The frames of a run up to a number.
@@ -78,13 +80,29 @@ impl Monitor {
             is_retry: frame.is_retry,
             packet,
             is_received: false,
+            mpdus: [0; 2],
         });
+    }
+
+    /// The frame that a station has begun last is an A-MPDU of this number of MPDUs.
+    pub(super) fn aggregate(&mut self, sender: StationIndex, mpdus: usize) {
+        if let Some(noted) = self.frames.get_mut(self.latest[sender.index()]) {
+            noted.mpdus[0] = mpdus as u16;
+        }
     }
 
     /// A station has decoded the last frame of another one.
     pub(super) fn receive(&mut self, station: StationIndex, sender: StationIndex) {
         let Some(noted) = self.frames.get_mut(self.latest[sender.index()]) else { return };
         noted.is_received |= noted.receiver.is_none_or(|receiver| receiver == station);
+    }
+
+    /// The receiver has decoded this number of MPDUs of a station's last frame.
+    pub(super) fn receive_mpdus(&mut self, sender: StationIndex, mpdus: usize) {
+        if let Some(noted) = self.frames.get_mut(self.latest[sender.index()]) {
+            noted.mpdus[1] = mpdus as u16;
+            noted.is_received |= mpdus > 0;
+        }
     }
 
     /// The frames in the order of their beginnings.

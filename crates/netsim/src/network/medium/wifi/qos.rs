@@ -1,12 +1,14 @@
 //! IEEE 802.11n, ac and ax: the machines of [`whimbrel_wifi::edca`] as a medium.
 //!
 //! Each station takes packets from its queues as long as its MAC has room for them, aggregates them and
-//! keeps the order of those that it receives. All stations of the medium know each other from the beginning:
-//! stations with an access point send to it alone, and block acknowledgements are agreed. Limits: no beacons
-//! and no association, one channel.
+//! keeps the order of what it receives. Without roles, all stations of the medium know each other from the
+//! beginning, and stations with an access point send to it alone. With roles, they associate by frames, as in a
+//! [`WifiMedium`](super::WifiMedium). Block acknowledgements are agreed off the air.
 
 mod captured;
 mod content;
+mod noted;
+mod roaming;
 mod supply;
 
 use std::collections::BTreeMap;
@@ -24,7 +26,10 @@ use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Frame, FrameKind, MacAddress, SplitMix64};
 
 use self::content::{Contents, Noise};
-use self::supply::Supply;
+use self::roaming::Roaming;
+use self::supply::{Macs, Supply};
+use super::infrastructure::MESSAGE;
+use super::monitor::Monitor;
 use super::payloads::Payloads;
 use super::usage::{ChannelUsage, Usage};
 use super::{LLC_BYTES, NOISE_STREAM};
@@ -92,6 +97,9 @@ struct Stations {
     /// Parts of the A-MPDU that each station receives which others have damaged.
     damage: Vec<Vec<(Instant, Instant)>>,
     supply: Supply,
+    monitor: Option<Box<Monitor>>,
+    /// `None` if nothing is to be associated.
+    roaming: Option<Box<Roaming>>,
 }
 
 impl QosMedium {
@@ -106,6 +114,8 @@ impl QosMedium {
             contents: Contents::new(noise),
             damage: vec![Vec::new(); site.stations()],
             supply: Supply::new(config.queues.as_ref().map(|queues| queues.limits), site.stations()),
+            monitor: None,
+            roaming: None,
         };
         let air = Air::new(config.air, site.stations());
         Self {
@@ -160,7 +170,10 @@ impl QosMedium {
     }
 
     fn is_access_point(&self, station: StationIndex) -> bool {
-        self.config.cells.contains(&Some(station))
+        match &self.stations.roaming {
+            Some(roaming) => roaming.is_access_point(station),
+            None => self.config.cells.contains(&Some(station)),
+        }
     }
 
     fn wake(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
@@ -175,13 +188,25 @@ impl QosMedium {
 
     /// A station begins to transmit.
     fn transmit(&mut self, now: Instant, station: StationIndex, out: &mut Ppdu, io: &mut MediumIo<'_>) {
+        let is_message = out.frame.kind == FrameKind::Management;
+        if is_message {
+            self.stations.address_message(station, out);
+        }
         if self.is_captured {
-            let phy = &self.config.mac.phy;
-            captured::capture(phy, out, self.air.transmissions() as u32, &self.stations.payloads, io);
+            let place = captured::Place {
+                phy: &self.config.mac.phy,
+                channel: self.stations.roaming.as_ref().map(|_| self.channel(station)),
+                number: self.air.transmissions() as u32,
+            };
+            let message = self.message_body(now, out);
+            captured::capture(&place, out, message, &self.stations.payloads, io);
         }
         self.links.clear();
         self.links.extend_from_slice(self.site.links(station, now));
         let to = out.frame.receiver.number().map(StationIndex);
+        let is_in_range = to.is_none_or(|to| self.links.iter().any(|link| link.station == to));
+        let is_off_channel = self.retain_channel(station, to);
+        self.stations.note(now, station, to, out);
         let (handle, receiver_link) = {
             let contents = &mut self.stations.contents;
             let handle = contents.store(out);
@@ -189,12 +214,19 @@ impl QosMedium {
         };
         out.frame.payload = handle;
         self.stations.contents.apply_noise(handle, &mut self.links, receiver_link);
-        self.usage.add(now, CHANNEL, &out.frame);
+        self.usage.add(now, self.channel(station), &out.frame);
         let is_reached = self.air.transmit(now, station, &out.frame, self.links.iter().copied());
-        let miss =
-            (!out.frame.receiver.is_group() && receiver_link.is_none()).then_some(MediumLoss::OutOfRange);
+        let miss = match (is_in_range, is_off_channel) {
+            (false, _) => Some(MediumLoss::OutOfRange),
+            (true, true) => Some(MediumLoss::OffChannel),
+            (true, false) => None,
+        };
         for packet in &out.packets {
-            self.stations.payloads.begin_transmission(packet.handle, is_reached, miss);
+            if !is_message {
+                self.stations.payloads.begin_transmission(packet.handle, is_reached, miss);
+            } else if is_reached {
+                self.stations.begin_message(packet.handle);
+            }
         }
         if !is_reached {
             self.stations.contents.free(handle);
@@ -228,9 +260,12 @@ impl Stations {
             is_done |= matches!(event, Event::Done { .. });
             self.handle_event(at, station, event, io);
         }
+        self.supply_messages(now, station, io);
+        self.reattach(now, station, io);
         if is_done {
-            let Self { machines, payloads, supply, .. } = self;
-            supply.refill(now, station, machines, payloads, io);
+            let Self { machines, payloads, supply, roaming, .. } = self;
+            let mut macs = Macs { machines, payloads, roaming: roaming.as_deref() };
+            supply.refill(now, station, &mut macs, io);
         }
         self.set_deadline(station);
     }
@@ -242,11 +277,22 @@ impl Stations {
     fn handle_event(&mut self, at: Instant, station: StationIndex, event: Event, io: &mut MediumIo<'_>) {
         match event {
             Event::Held { packet } => self.payloads.hold(packet),
-            Event::Delivered { packet, .. } => {
-                self.payloads.deliver(packet, station, io);
+            Event::Delivered { packet, transmitter } if packet & MESSAGE != 0 => {
+                self.handle_message(at, station, transmitter, packet, io);
+            }
+            Event::Delivered { packet, transmitter } => {
+                if self.accepts(at, station, transmitter, packet, io) {
+                    self.payloads.deliver(packet, station, io);
+                }
                 self.payloads.release(packet, io);
             }
+            Event::Done { packet, fate, .. } if packet & MESSAGE != 0 => {
+                self.finish_message(station, packet, fate == Fate::Acknowledged);
+            }
             Event::Done { packet, fate, .. } => {
+                if fate == Fate::Acknowledged {
+                    self.note_success(at, station);
+                }
                 let is_own = self.payloads.sender(packet) == Some(station);
                 if is_own {
                     self.supply.finish(station, self.payloads.charge(packet));
@@ -270,6 +316,7 @@ impl Stations {
 /// The stations while the air reports to them.
 struct Reception<'a, 'b> {
     stations: &'a mut Stations,
+    site: &'a Site,
     io: &'a mut MediumIo<'b>,
 }
 
@@ -280,6 +327,9 @@ impl Listener for Reception<'_, '_> {
 
     fn busy(&mut self, now: Instant, station: StationIndex) {
         self.stations.machines[station.index()].handle_busy(now);
+        if let Some(roaming) = &mut self.stations.roaming {
+            roaming.all.handle_activity(now, station);
+        }
         self.stations.set_deadline(station);
     }
 
@@ -289,10 +339,17 @@ impl Listener for Reception<'_, '_> {
     }
 
     fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
-        let Stations { machines, payloads, contents, damage, .. } = &mut *self.stations;
+        if let (FrameKind::Management, Some(roaming)) = (frame.kind, &mut self.stations.roaming) {
+            roaming.all.note_power(now, station, frame.transmitter, self.site);
+        }
+        let Stations { machines, payloads, contents, damage, monitor, .. } = &mut *self.stations;
         let (machine, damage) = (&mut machines[station.index()], &mut damage[station.index()]);
         let (ppdu, received) = contents.received(now, frame.payload, machine.address(), damage, payloads);
         damage.clear();
+        if let Some(monitor) = monitor {
+            let is_receiver = frame.receiver == machine.address();
+            noted::note_arrival(monitor, station, is_receiver, ppdu, &received);
+        }
         // A lost MPDU that goes alone is a frame with errors.
         if ppdu.mpdus.len() == 1 && !received.contains(0) {
             machine.handle_error(now, ReceptionError::Corrupted);
@@ -309,7 +366,9 @@ impl Listener for Reception<'_, '_> {
 
     fn lost(&mut self, _: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         self.stations.damage[station.index()].clear();
-        if frame.receiver == self.stations.machines[station.index()].address() {
+        if frame.receiver == self.stations.machines[station.index()].address()
+            && frame.kind != FrameKind::Management
+        {
             for packet in &self.stations.contents.get(frame.payload).packets {
                 self.stations.payloads.lose(packet.handle, cause.into());
             }
@@ -322,10 +381,18 @@ impl Listener for Reception<'_, '_> {
 
     fn ended(&mut self, _: Instant, frame: &Frame) {
         let Stations { payloads, contents, .. } = &mut *self.stations;
+        let mut message = None;
         for packet in &contents.get(frame.payload).packets {
-            payloads.end_transmission(packet.handle, self.io);
+            if packet.handle & MESSAGE == 0 {
+                payloads.end_transmission(packet.handle, self.io);
+            } else {
+                message = Some(packet.handle);
+            }
         }
         contents.free(frame.payload);
+        if let Some(handle) = message {
+            self.stations.end_message(handle);
+        }
     }
 }
 
@@ -351,11 +418,16 @@ impl Medium for QosMedium {
         }
         self.stations.machines.push(machine);
         self.stations.deadlines.add();
+        if let Some(roaming) = &mut self.stations.roaming {
+            roaming.all.set_deadline(station);
+        }
     }
 
     fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
-        let Stations { machines, payloads, supply, .. } = &mut self.stations;
-        supply.refill_lane(now, station, io.last_lane(station), machines, payloads, io);
+        let Stations { machines, payloads, supply, roaming, .. } = &mut self.stations;
+        let lane = io.last_lane(station);
+        let mut macs = Macs { machines, payloads, roaming: roaming.as_deref() };
+        supply.refill_lane(now, station, lane, &mut macs, io);
         self.stations.settle(now, station, io);
     }
 
@@ -367,9 +439,14 @@ impl Medium for QosMedium {
             {
                 self.wake(now, StationIndex::new(station), io);
             }
+            self.retune(now, io);
+            if self.manage(now, io) {
+                continue;
+            }
             match self.air.poll_timeout() {
                 Some(at) if at <= now => {
-                    self.air.handle_timeout(now, &mut Reception { stations: &mut self.stations, io });
+                    let mut reception = Reception { stations: &mut self.stations, site: &self.site, io };
+                    self.air.handle_timeout(now, &mut reception);
                     now = io.now;
                 }
                 _ => match self.poll_timeout() {
@@ -382,6 +459,9 @@ impl Medium for QosMedium {
 
     fn poll_timeout(&self) -> Option<Instant> {
         let mut next = self.stations.deadlines.first_at();
+        if let Some(roaming) = &self.stations.roaming {
+            next = next.min(roaming.all.deadlines.first_at());
+        }
         if let Some(at) = self.air.poll_timeout() {
             next = next.min(at);
         }
@@ -389,6 +469,9 @@ impl Medium for QosMedium {
     }
 
     fn reaches(&self, now: Instant, from: StationIndex, to: StationIndex) -> bool {
+        if let Some(roaming) = &self.stations.roaming {
+            return roaming.all.reaches(&self.site, now, from, to);
+        }
         let cells = &self.config.cells;
         let is_cell = |client: StationIndex, point: StationIndex| cells[client.index()] == Some(point);
         (cells.is_empty() || is_cell(from, to) || is_cell(to, from)) && self.site.reaches(from, to, now)

@@ -84,7 +84,7 @@ impl Listener for Reception<'_, '_> {
         if frame.kind == FrameKind::Management
             && let Some(infrastructure) = &mut self.stations.infrastructure
         {
-            infrastructure.note_power(now, station, frame, self.site);
+            infrastructure.note_power(now, station, frame.transmitter, self.site);
         }
         self.stations.machines[station.index()].handle_frame(now, frame);
         self.update(now, station);

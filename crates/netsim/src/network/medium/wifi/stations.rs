@@ -206,9 +206,9 @@ impl Stations {
     fn deliver(&mut self, now: Instant, station: StationIndex, frame: &Frame, io: &mut MediumIo<'_>) {
         if let Some(infrastructure) = &mut self.infrastructure {
             if frame.kind == FrameKind::Management {
-                return infrastructure.handle_message(now, station, frame, io);
+                return infrastructure.handle_message(now, station, frame.transmitter, frame.payload, io);
             }
-            if !infrastructure.accepts(now, station, frame, io) {
+            if !infrastructure.accepts(now, station, frame.transmitter, frame.receiver.is_group(), io) {
                 if !frame.receiver.is_group() && !is_arp(frame) {
                     self.payloads.lose(frame.payload, MediumLoss::NotAssociated);
                 }

@@ -19,19 +19,50 @@ const COMPRESSED: u16 = 2 << 1;
 /// Fragment number of a bitmap of 256 bits.
 const BITMAP_256: u16 = 0b0100;
 
-/// Hands the MPDUs of a transmission to the capture, or the frame without MPDUs. `number` is the transmission's.
-pub(super) fn capture(phy: &Phy, ppdu: &Ppdu, number: u32, payloads: &Payloads, io: &mut MediumIo<'_>) {
+/// Where a transmission takes place.
+pub(super) struct Place<'a> {
+    pub(super) phy: &'a Phy,
+    /// The channel, where there are several.
+    pub(super) channel: Option<u8>,
+    /// The transmission's number.
+    pub(super) number: u32,
+}
+
+/// The centre of a channel in MHz.
+fn frequency(is_low: bool, channel: Option<u8>) -> u16 {
+    match (is_low, channel) {
+        (true, None) => LOW_FREQUENCY,
+        (true, Some(14)) => 2_484,
+        (true, Some(channel)) => 2_407 + 5 * u16::from(channel),
+        (false, None) => HIGH_FREQUENCY,
+        (false, Some(channel)) => 5_000 + 5 * u16::from(channel),
+    }
+}
+
+/// Hands the MPDUs of a transmission to the capture, or the frame without MPDUs. `message` is the body of a
+/// management frame.
+pub(super) fn capture(
+    place: &Place<'_>,
+    ppdu: &Ppdu,
+    message: Option<Vec<u8>>,
+    payloads: &Payloads,
+    io: &mut MediumIo<'_>,
+) {
+    let Place { phy, number, .. } = *place;
     let frame = &ppdu.frame;
     let is_low = !phy.signal_extension.is_zero();
     let on_air = OnAir {
         frame: *frame,
         plcp: frame.mode.map_or_else(|| phy.plcp(frame.rate), Mode::preamble),
         has_short_preamble: false,
-        frequency: if is_low { LOW_FREQUENCY } else { HIGH_FREQUENCY },
+        frequency: frequency(is_low, place.channel),
         ampdu: None,
         slot: None,
         message: None,
     };
+    if message.is_some() {
+        return io.capture(OnAir { message, ..on_air });
+    }
     if ppdu.mpdus.is_empty() {
         let message = Some(control_body(ppdu));
         return io.capture(OnAir { message, ..on_air });

@@ -10,8 +10,9 @@ use whimbrel_wifi::{MacAddress, SplitMix64};
 
 use super::super::payloads::{Charge, Payloads};
 use super::LLC_BYTES;
+use super::roaming::{Passage, Roaming};
 use crate::StationIndex;
-use crate::medium::{Lane, MediumIo};
+use crate::medium::{Lane, MediumIo, MediumLoss};
 
 /// Multicast may wait for longer (`IEEE80211_DEFAULT_MC_AQL_TXQ_LIMIT`): its rate is low.
 const GROUP_LIMIT: Duration = Duration::from_millis(50);
@@ -46,6 +47,13 @@ impl Pending {
         }
         self.all = self.all.saturating_sub(time);
     }
+}
+
+/// The MACs that are supplied, and what they have in service.
+pub(super) struct Macs<'a> {
+    pub(super) machines: &'a mut [Edca<SplitMix64>],
+    pub(super) payloads: &'a mut Payloads,
+    pub(super) roaming: Option<&'a Roaming>,
 }
 
 /// The supply of all stations.
@@ -87,14 +95,13 @@ impl Supply {
         &mut self,
         now: Instant,
         station: StationIndex,
-        machines: &mut [Edca<SplitMix64>],
-        payloads: &mut Payloads,
+        macs: &mut Macs<'_>,
         io: &mut MediumIo<'_>,
     ) {
         let lanes = io.lanes(station);
         let first = self.pending[station.index()].first_lane;
         for number in 0..lanes {
-            self.refill_lane(now, station, (first + number) % lanes, machines, payloads, io);
+            self.refill_lane(now, station, (first + number) % lanes, macs, io);
         }
         self.pending[station.index()].first_lane = first + 1;
     }
@@ -105,17 +112,32 @@ impl Supply {
         now: Instant,
         station: StationIndex,
         number: usize,
-        machines: &mut [Edca<SplitMix64>],
-        payloads: &mut Payloads,
+        macs: &mut Macs<'_>,
         io: &mut MediumIo<'_>,
     ) {
+        let Macs { machines, payloads, roaming } = macs;
         let lane = io.lane(station, number);
         if lane.backlog.packets == 0 {
             return;
         }
         let category = AccessCategory::ALL[usize::from(lane.class)];
+        let passage = roaming.map_or(Passage::AsRouted, |roaming| roaming.passage(station, lane.receiver));
         while self.admits(&machines[station.index()], station, &lane) {
-            let Some(frame) = io.take_from(station, number) else { break };
+            let mut frame = match passage {
+                Passage::Wait => break,
+                Passage::AsRouted | Passage::To(_) | Passage::Lost => {
+                    let Some(frame) = io.take_from(station, number) else { break };
+                    frame
+                }
+            };
+            match passage {
+                Passage::Lost => {
+                    io.lose(frame, MediumLoss::NotAssociated);
+                    continue;
+                }
+                Passage::To(point) if frame.receiver.is_some() => frame.receiver = Some(point),
+                _ => {}
+            }
             let (receiver, size) = (frame.receiver, frame.size + LLC_BYTES);
             let handle = payloads.insert(now, frame, receiver, io);
             if let Some(to) = receiver {
@@ -143,7 +165,7 @@ impl Supply {
 
     /// Two stations that exchange packets of a category for the first time agree to block acknowledgements,
     /// as Linux does for all categories but voice.
-    fn agree(
+    pub(super) fn agree(
         &mut self,
         from: StationIndex,
         to: StationIndex,
