@@ -9,7 +9,7 @@ use whimbrel_wifi::mobility::{Path, Presence};
 use whimbrel_wifi::propagation::LinkBudget;
 
 use crate::metrics::seconds;
-use crate::runner::Parts;
+use crate::runner::{Parts, associating};
 use crate::scenario::{EventPlan, Plan, WifiPlan};
 use crate::transport::FlowAgent;
 use crate::watch::{Sample, Watch};
@@ -103,15 +103,17 @@ impl Replay {
             "flows": plan.flows.iter().map(flow).collect::<Vec<_>>(),
             "routes": self.changes.iter().map(route).collect::<Vec<_>>(),
             "associations": associations(plan, simulator, parts),
-            "kinds": KINDS,
+            "kinds": kinds(plan, simulator, parts),
             "frames": frames(plan, simulator, parts),
             "frames_until": frames_until(plan, simulator, parts),
         })
     }
 }
 
-/// The kinds of frames in a replay.
-const KINDS: [&str; 7] = ["data", "ack", "rts", "cts", "beacon", "routing", "management"];
+/// The kinds of frames in a replay. Requests for block acknowledgements and ends of transmission
+/// opportunities are `control`, which media up to 802.11g do not have.
+const KINDS: [&str; 8] = ["data", "ack", "rts", "cts", "beacon", "routing", "management", "control"];
+const CONTROL: usize = 7;
 
 /// Subtype of a beacon (IEEE Std 802.11-2012, table 8-1).
 const BEACON: u8 = 8;
@@ -122,22 +124,46 @@ fn kind(frame: &AirFrame) -> usize {
         FrameKind::Data if frame.packet.is_some_and(|(_, flow)| flow.flow == FlowId::ROUTING) => 5,
         FrameKind::Data | FrameKind::Probe | FrameKind::Aggregate => 0,
         FrameKind::Ack | FrameKind::BlockAck => 1,
-        FrameKind::Rts | FrameKind::BlockAckRequest | FrameKind::CfEnd => 2,
+        FrameKind::Rts => 2,
         FrameKind::Cts => 3,
         FrameKind::Management if frame.subtype == BEACON => 4,
         FrameKind::Management => 6,
+        FrameKind::BlockAckRequest | FrameKind::CfEnd => CONTROL,
     }
 }
 
-/// The media of a plan, with the nodes of their stations.
-fn media<'a>(
+/// The kinds of the run's media.
+fn kinds(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> &'static [&'static str] {
+    let has_control = notes(plan, simulator, parts).any(|notes| notes.has_aggregates);
+    if has_control { &KINDS } else { &KINDS[..CONTROL] }
+}
+
+/// What was noted of a medium.
+struct Notes<'a> {
+    frames: &'a [AirFrame],
+    /// Beginning of the first frame that was not noted.
+    end: Option<Instant>,
+    /// The nodes of its stations.
+    nodes: Vec<usize>,
+    /// `true` if stations send A-MPDUs.
+    has_aggregates: bool,
+}
+
+/// The notes of all media.
+fn notes<'a>(
     plan: &'a Plan,
     simulator: &'a Simulator<FlowAgent>,
     parts: &'a Parts,
-) -> impl Iterator<Item = (&'a WifiMedium, Vec<usize>)> {
+) -> impl Iterator<Item = Notes<'a>> {
     plan.wifi.iter().zip(&parts.stations).filter_map(|(wifi, ids)| {
-        let medium = simulator.medium::<WifiMedium>(ids.first()?.medium())?;
-        Some((medium, wifi.stations.iter().map(|station| station.node).collect()))
+        let id = ids.first()?.medium();
+        let old = simulator.medium::<WifiMedium>(id);
+        let old = old.map(|medium| (medium.frames(), medium.frames_end(), false));
+        let new = simulator.medium::<QosMedium>(id);
+        let new = new.map(|medium| (medium.frames(), medium.frames_end(), true));
+        let (frames, end, has_aggregates) = old.or(new)?;
+        let nodes = wifi.stations.iter().map(|station| station.node).collect();
+        Some(Notes { frames, end, nodes, has_aggregates })
     })
 }
 
@@ -147,11 +173,13 @@ type FrameRow = (AirFrame, usize, Option<usize>);
 /// The frames of all media as columns, in the order of their beginnings.
 fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
     let mut rows: Vec<FrameRow> = Vec::new();
-    for (medium, nodes) in media(plan, simulator, parts) {
+    let mut has_aggregates = false;
+    for Notes { frames, nodes, has_aggregates: these, .. } in notes(plan, simulator, parts) {
         let row = |frame: &AirFrame| {
             (*frame, nodes[frame.sender.index()], frame.receiver.map(|station| nodes[station.index()]))
         };
-        rows.extend(medium.frames().iter().map(row));
+        rows.extend(frames.iter().map(row));
+        has_aggregates |= these;
     }
     rows.sort_by_key(|(frame, ..)| frame.at);
     // To the nanosecond: nine digits.
@@ -162,7 +190,7 @@ fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value
         of_plan.map_or(-1, |flow| flow as i64)
     };
     let column = |value: &dyn Fn(&FrameRow) -> Value| -> Vec<Value> { rows.iter().map(value).collect() };
-    json!({
+    let mut columns = json!({
         "t": column(&|(frame, ..)| json!(time(frame.at - Instant::ZERO))),
         "d": column(&|(frame, ..)| json!(time(frame.air_time))),
         "from": column(&|(_, from, _)| json!(from)),
@@ -171,19 +199,26 @@ fn frames(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value
         "ok": column(&|(frame, ..)| json!(u8::from(frame.is_received))),
         "bytes": column(&|(frame, ..)| json!(frame.size)),
         "flow": column(&|(frame, ..)| json!(flow(frame))),
-    })
+    });
+    if has_aggregates {
+        columns["mpdus"] = json!(column(&|(frame, ..)| json!(frame.mpdus[0])));
+        columns["arrived"] = json!(column(&|(frame, ..)| json!(frame.mpdus[1])));
+    }
+    columns
 }
 
 /// The time up to which all frames were noted, in seconds.
 fn frames_until(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> f64 {
-    let ends = media(plan, simulator, parts).filter_map(|(medium, _)| medium.frames_end());
+    let ends = notes(plan, simulator, parts).filter_map(|notes| notes.end);
     seconds(ends.min().unwrap_or(plan.end) - Instant::ZERO)
 }
 
 /// The associations of clients in the order of time.
 fn associations(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> Value {
     let mut rows: Vec<(Instant, usize, Option<usize>)> = Vec::new();
-    for (medium, nodes) in media(plan, simulator, parts) {
+    for (wifi, ids) in plan.wifi.iter().zip(&parts.stations) {
+        let Some(medium) = ids.first().and_then(|id| associating(simulator, id.medium())) else { continue };
+        let nodes: Vec<usize> = wifi.stations.iter().map(|station| station.node).collect();
         for (client, report) in medium.handovers() {
             let access_point = medium.station(report.to);
             rows.push((report.detected, nodes[client.index()], None));

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 
 use whimbrel_control::media::External;
 pub use whimbrel_netsim::RunOutcome;
-use whimbrel_netsim::medium::WifiMedium;
+use whimbrel_netsim::medium::{QosMedium, WifiMedium};
 use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
 use whimbrel_units::{Duration, Instant};
 
@@ -31,7 +31,7 @@ use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
 use crate::watch::{Sample, Watch};
 pub(crate) use build::Parts;
-pub(crate) use collect::mac_counters;
+pub(crate) use collect::{associating, mac_counters};
 use sample::Samples;
 
 /// The interval at which queues and the senders' estimates are sampled for their means.
@@ -140,6 +140,7 @@ impl<'a> Run<'a> {
     pub fn record_replay(&mut self, frames: usize) {
         for medium in self.parts.stations.iter().filter_map(|stations| Some(stations.first()?.medium())) {
             self.simulator.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.monitor(frames));
+            self.simulator.with_medium(medium, |wifi: &mut QosMedium, _| wifi.monitor(frames));
         }
         let time = self.plan.end - Instant::ZERO;
         let interval = REPLAY_INTERVALS[usize::from(time > SHORT_RUN)];

@@ -89,3 +89,55 @@ fn a_replay_keeps_the_first_frames_up_to_its_limit() {
     let until = part["frames_until"].as_f64().unwrap();
     assert!((until - all[100]).abs() < 1e-9, "{until} and {}", all[100]);
 }
+
+const AGGREGATES: &str = r#"
+[simulation]
+duration = "1 s"
+[[wifi]]
+name = "air"
+standard = "802.11ax"
+mcs = 7
+noise = "-88 dBm"
+radio = { power = "20 dBm", frequency = "5.5 GHz", receive_threshold = "-82 dBm", carrier_sense_threshold = "-82 dBm" }
+propagation = { kind = "log-distance", exponent = 3 }
+[[node]]
+name = "router"
+wifi = "air"
+position = [0, 0]
+access_point = { ssid = "home" }
+[[node]]
+name = "phone"
+wifi = "air"
+position = [12, 0]
+client = { ssid = "home" }
+[[flow]]
+name = "download"
+from = "router"
+to = "phone"
+transport = "udp"
+payload = "1200 B"
+traffic = { kind = "cbr", rate = "100 Mbit/s" }
+"#;
+
+/// An A-MPDU is one frame of the replay, with its MPDUs and those that arrived.
+#[test]
+fn an_aggregate_has_its_mpdus_and_those_that_arrived() {
+    let plan = Document::from_toml(AGGREGATES).unwrap().plan().unwrap();
+    let mut run = Run::new(&plan, 1);
+    run.record_replay(usize::MAX);
+    run.execute(|_| ControlFlow::Continue(()));
+    let replay = run.replay().unwrap();
+    let column = |name: &str| numbers(&replay["frames"][name]);
+    let (mpdus, arrived, ok) = (column("mpdus"), column("arrived"), column("ok"));
+    let record = run.into_record();
+    let received = record.table("flows").unwrap().number("received_packets", 0).unwrap();
+    assert!(mpdus.iter().any(|&count| count > 10.0));
+    assert!(mpdus.iter().zip(&arrived).all(|(mpdus, arrived)| arrived <= mpdus));
+    let [sent, there]: [f64; 2] = [&mpdus, &arrived].map(|column| column.iter().sum());
+    assert!(there < sent, "noise destroys some of {sent}");
+    // Single frames, and repetitions whose acknowledgement was lost, are the difference.
+    assert!((there - received).abs() < 0.05 * received, "{there} MPDUs, {received} packets");
+    for place in 0..mpdus.len() {
+        assert!(mpdus[place] == 0.0 || ok[place] == f64::from(u8::from(arrived[place] > 0.0)));
+    }
+}

@@ -133,8 +133,14 @@ const makeAirChart = (run, state) => {
     if (frames.ok[i] === 0) {
       context.fillStyle = state.theme.hatch;
       context.fillRect(from, top + 2, wide, height - 4);
+    } else if (frames.mpdus[i] > frames.arrived[i]) {
+      // The share of the MPDUs that are lost, from below.
+      const lost = (height - 4) * (1 - frames.arrived[i] / frames.mpdus[i]);
+      context.fillStyle = state.theme.hatch;
+      context.fillRect(from, top + height - 2 - lost, wide, lost);
     }
-    const text = run.kinds[frames.kind[i]] || "";
+    const kind = run.kinds[frames.kind[i]] || "";
+    const text = frames.mpdus[i] ? `${kind} × ${frames.mpdus[i]}` : kind;
     if (frames.ok[i] === 0 || wide < 24 || context.measureText(text).width > wide - 6) return;
     context.fillStyle = state.theme.panel;
     context.fillText(text, from + 4, top + height / 2 + 1);

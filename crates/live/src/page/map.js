@@ -9,7 +9,7 @@ const CORNERS = {
 };
 const GLOW = 0.25; // seconds on the wall in which a frame fades out after its end, while the run plays
 const GLOW_FRAMES = 300;
-const RESPONSES = ["ack", "rts", "cts"]; // frames of an exchange around its data
+const RESPONSES = ["ack", "rts", "cts", "control"]; // frames of an exchange around its data
 
 // The dashes of flow `f`: colours repeat after eight flows, with other dashes.
 const flowDash = (f, theme) => [[], [9, 5], [2, 5]][Math.floor(f / theme.flows.length) % 3];

@@ -42,6 +42,7 @@ const readFrames = (given) => {
   const frames = {
     count: start.length, start: Float64Array.from(column("t")), duration: Float64Array.from(column("d", 0)), from: column("from", -1),
     to: column("to", -1), kind: column("kind", 0), ok: column("ok", 1), bytes: column("bytes", 0), flow: column("flow", -1),
+    mpdus: column("mpdus", 0), arrived: column("arrived", 0),
   };
   frames.longest = frames.duration.reduce((longest, each) => Math.max(longest, each), 0);
   return frames;
@@ -137,7 +138,8 @@ const frameTitle = (run, i) =>
 const frameFacts = (run, i) => {
   const { frames } = run;
   const flow = run.flows[frames.flow[i]];
-  const facts = [`duration ${durationText(frames.duration[i])}`, `${frames.bytes[i]} bytes`, OUTCOMES[frames.ok[i]]];
+  const outcome = frames.mpdus[i] ? `${frames.arrived[i]} of ${frames.mpdus[i]} MPDUs received` : OUTCOMES[frames.ok[i]];
+  const facts = [`duration ${durationText(frames.duration[i])}`, `${frames.bytes[i]} bytes`, outcome];
   return flow ? [...facts, `flow ${flow.name}`] : facts;
 };
 

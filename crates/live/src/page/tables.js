@@ -48,8 +48,15 @@ const nodeFacts = (run, state, n) => {
       const [x, y] = positionAt(other, state.time);
       return m !== n && other.medium === node.medium && !isOff(other, state.time) && Math.hypot(x - at[0], y - at[1]) <= medium.receive;
     });
-    facts.push(["medium", `${medium.name}, ${medium.standard}: receive ${medium.receive} m, sense ${medium.sense} m`]);
+    facts.push(["medium", `${medium.name}: receive ${Math.round(medium.receive)} m, sense ${Math.round(medium.sense)} m`]);
     facts.push(["position", `${at.map((each) => each.toFixed(1)).join(", ")} m`], ["in range", counted(near.length, "node")]);
+  }
+  const { frames } = run;
+  const ampdus = framesBetween(frames, state.time - 1, state.time).filter((i) => frames.from[i] === n && frames.mpdus[i]);
+  if (ampdus.length) {
+    const sum = (column) => ampdus.reduce((all, i) => all + column[i], 0);
+    const [mpdus, arrived] = [sum(frames.mpdus), sum(frames.arrived)];
+    facts.push(["last second", `${counted(ampdus.length, "A-MPDU")}, ${(mpdus / ampdus.length).toFixed(1)} MPDUs each, ${((arrived / mpdus) * 100).toFixed(1)} % received`]);
   }
   const association = lastAt(run.associationsOf[n], state.time);
   if (association) {
