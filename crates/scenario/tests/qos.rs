@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use whimbrel_netsim::medium::QosConfig;
+use whimbrel_netsim::medium::{QosConfig, StationRole};
 use whimbrel_netsim::{FlowId, QueueLimit, StationIndex};
 use whimbrel_units::Duration;
 use whimbrel_wifi::airtime::QueueLimits;
@@ -167,6 +167,22 @@ fn clients_associate_if_they_have_a_choice() {
     assert!(home(&[("node.phone.client.weak_signal", json!("-70 dBm"))]));
     assert!(associates(campus(36, 149, &[]).unwrap()));
     assert!(associates(campus(36, 36, &[]).unwrap()));
+}
+
+/// Attempts that fail while the rate adapts are no reason to leave an access point, unless the scenario says so.
+#[test]
+fn failed_attempts_are_no_reason_to_leave() {
+    let limit = |changes: &[(&str, Value)]| {
+        let plan = changed(HOME, changes).unwrap();
+        let roles = plan.wifi[0].infrastructure.clone().expect("roles").roles;
+        let client = roles.into_iter().find_map(|role| match role {
+            StationRole::Client { config, .. } => Some(config),
+            _ => None,
+        });
+        client.expect("a client").trigger.failed_attempts
+    };
+    assert_eq!(limit(&[]), None);
+    assert_eq!(limit(&[("node.phone.client.failed_attempts", json!(30))]), Some(30));
 }
 
 #[test]

@@ -183,12 +183,15 @@ fn client_role(
         },
         (_, default) => default,
     };
+    // Twenty attempts are three packets that find their rate late, for which no client of today leaves.
+    let failed_attempts =
+        default.trigger.failed_attempts.filter(|_| super::qos::format(wifi.standard).is_none());
     let ratio = client.hysteresis.map_or_else(|| from_decibels(HYSTERESIS), |ratio| ratio.ratio());
     let config = StationConfig {
         scan,
         switch_time: client.switch_time.map_or(default.switch_time, |time| time.0),
         trigger: HandoverTrigger {
-            failed_attempts: limit(client.failed_attempts, default.trigger.failed_attempts),
+            failed_attempts: limit(client.failed_attempts, failed_attempts),
             missed_beacons: limit(client.missed_beacons, default.trigger.missed_beacons),
             weak_signal: client.weak_signal.map(|power| (power.0, ratio)),
         },
