@@ -131,7 +131,7 @@ fn an_aggregate_has_its_mpdus_and_those_that_arrived() {
     let (mpdus, arrived, ok) = (column("mpdus"), column("arrived"), column("ok"));
     let record = run.into_record();
     let received = record.table("flows").unwrap().number("received_packets", 0).unwrap();
-    assert!(mpdus.iter().any(|&count| count > 10.0));
+    assert!(mpdus.iter().any(|&count| count > 3.0));
     assert!(mpdus.iter().zip(&arrived).all(|(mpdus, arrived)| arrived <= mpdus));
     let [sent, there]: [f64; 2] = [&mpdus, &arrived].map(|column| column.iter().sum());
     assert!(there < sent, "noise destroys some of {sent}");
