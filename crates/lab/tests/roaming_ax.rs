@@ -87,8 +87,8 @@ fn a_client_changes_to_the_stronger_access_point_on_another_channel() {
             let number = |column| flows.number(column, row).unwrap();
             number("sent_packets") - number("received_packets")
         };
-        // Datagrams to the client while it has no access point are lost. The client's own wait: five are given up
-        // where the rate adapts, and six more would be lost.
+        // Datagrams to the client while it has no access point are lost. The client's own wait: five are
+        // given up where the rate adapts, and six more would be lost.
         let missing = outage * 20e6 / 9600.0;
         assert!(lost(1) > 0.5 * missing && lost(1) < 2.0 * missing + 100.0, "{} of {missing}", lost(1));
         assert!(lost(0) <= 7.0, "{} datagrams of the call", lost(0));

@@ -48,8 +48,8 @@ pub struct Client {
     /// came from it either; 7 by default, 0 to ignore beacons.
     #[serde(default)]
     pub missed_beacons: Option<u32>,
-    /// The client leaves its access point after that many consecutive attempts without an acknowledgement; 20 by
-    /// default, and none with 802.11n, ac and ax; 0 to ignore them.
+    /// The client leaves its access point after that many consecutive attempts without an acknowledgement; 20
+    /// by default, and none with 802.11n, ac and ax; 0 to ignore them.
     #[serde(default)]
     pub failed_attempts: Option<u32>,
     /// The client looks for a stronger access point while its beacons are received with less power; by default it does not.

@@ -169,7 +169,8 @@ fn clients_associate_if_they_have_a_choice() {
     assert!(associates(campus(36, 36, &[]).unwrap()));
 }
 
-/// Attempts that fail while the rate adapts are no reason to leave an access point, unless the scenario says so.
+/// Attempts that fail while the rate adapts are no reason to leave an access point, unless the scenario says
+/// so.
 #[test]
 fn failed_attempts_are_no_reason_to_leave() {
     let limit = |changes: &[(&str, Value)]| {
