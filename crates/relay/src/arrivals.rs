@@ -29,7 +29,8 @@ const KEPT: usize = 4;
 const RETRY_TIME: StdDuration = StdDuration::from_millis(100);
 
 thread_local! {
-    /// Room for a datagram while it is read. Sockets share it: one of 64 KiB each is too much for thousands of flows.
+    /// Room for a datagram while it is read. Sockets share it: one of 64 KiB each is too much for thousands
+    /// of flows.
     static ROOM: RefCell<Box<[u8]>> = RefCell::new(vec![0; LARGEST].into());
 }
 
@@ -123,8 +124,8 @@ impl Arrivals {
                         arrivals.push(arrived);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // The system's messages about datagrams that were sent are counted by the socket. What is left, such as a lack
-                    // of memory, passes.
+                    // The system's messages about datagrams that were sent are counted by the socket. What is
+                    // left, such as a lack of memory, passes.
                     Err(_) => {
                         tokio::time::sleep(RETRY_TIME).await;
                         break;

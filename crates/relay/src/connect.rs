@@ -56,7 +56,8 @@ pub struct Near {
 /// Runs the near end until it is stopped: after a lost connection, it connects again.
 ///
 /// # Errors
-/// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has returned an error.
+/// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has
+/// returned an error.
 pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::Result<()> {
     near.from.check("from")?;
     if !near.paths.is_empty() {

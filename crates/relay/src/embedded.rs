@@ -1,4 +1,5 @@
-//! A program of this process, whose datagrams reach a relay without sockets: an element of a pipeline, for instance.
+//! A program of this process, whose datagrams reach a relay without sockets: an element of a pipeline, for
+//! instance.
 //!
 //! On the connection nothing differs from the ports of a host, so that the other end may be `whimbrel relay`.
 
@@ -16,7 +17,8 @@ use crate::edge::flow::{Flow, MAX_PORTS};
 use crate::edge::flow_kind::Sends;
 use crate::{Refused, few};
 
-/// Takes a datagram that arrives for a port; `false`: the program refuses it. It is called by the relay's task, and must not wait.
+/// Takes a datagram that arrives for a port; `false`: the program refuses it. It is called by the relay's
+/// task, and must not wait.
 type Deliver = dyn Fn(u8, &[u8]) -> bool + Send + Sync;
 
 /// The programs of an end.
@@ -90,16 +92,16 @@ impl fmt::Debug for Embedded {
 }
 
 impl Embedded {
-    /// A program that takes datagrams by `deliver`, with the number of the port. The relay's task calls it, and goes on when it returns;
-    /// `false` counts the datagram as undeliverable.
+    /// A program that takes datagrams by `deliver`, with the number of the port. The relay's task calls it,
+    /// and goes on when it returns; `false` counts the datagram as undeliverable.
     pub fn new(deliver: impl Fn(u8, &[u8]) -> bool + Send + Sync + 'static) -> Self {
         let shared =
             Shared { arrivals: Mutex::new(unconnected()), sends: Sends::each(), deliver: Box::new(deliver) };
         Self(Arc::new(shared))
     }
 
-    /// Sends a datagram at a port of which [`MAX_PORTS`] exist. It does not wait: without a connection, and if too many wait, the
-    /// datagram is lost, and counted.
+    /// Sends a datagram at a port of which [`MAX_PORTS`] exist. It does not wait: without a connection, and
+    /// if too many wait, the datagram is lost, and counted.
     pub fn send(&self, port: u8, payload: Bytes) {
         self.newest().push(Arrived { port, payload, ..Arrived::default() });
     }

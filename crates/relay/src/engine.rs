@@ -35,7 +35,7 @@ const RTP_HEADER: f64 = 12.0;
 const RECORD: f64 = 22.0;
 /// Time without packets after which a stream has ended.
 const ACTIVE: Duration = Duration::from_secs(1);
-/// Time of a packet at the allowed rate from which on the transport gets one at a time while there are urgent ones.
+/// With a longer packet time at the allowed rate, the transport gets one packet at a time if some are urgent.
 const LONG: Duration = Duration::from_millis(5);
 /// Longest time between two looks whether the transport has sent it.
 const PATIENCE: Duration = Duration::from_millis(20);

@@ -1,5 +1,6 @@
-//! Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01): the arrivals of RTP packets at this end,
-//! reported to the programs that sent them, which is what the encoders of WebRTC and of GStreamer's `rtpbin` measure the path by.
+//! Transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01): the arrivals of RTP packets
+//! at this end, reported to the programs that sent them, which is what the encoders of WebRTC and of
+//! GStreamer's `rtpbin` measure the path by.
 
 use std::collections::BTreeMap;
 

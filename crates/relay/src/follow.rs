@@ -79,7 +79,8 @@ impl Follow {
         Ok(Self { monitor, outages, freezes, repairs, frozen: None, is_moving: false, is_back: false })
     }
 
-    /// `true` if [`Self::next`] takes the events of the connection: those that confirm a move, and those about frames.
+    /// `true` if [`Self::next`] takes the events of the connection: those that confirm a move, and those
+    /// about frames.
     pub(super) fn takes_events(&self) -> bool {
         self.is_moving || self.repairs
     }
@@ -164,8 +165,8 @@ impl Follow {
     }
 }
 
-/// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the change by itself, and `false` is
-/// returned.
+/// Moves to the address that the system gives now. If it cannot be used yet, the connection detects the
+/// change by itself, and `false` is returned.
 async fn change_address(socket: &Socket) -> bool {
     let has_moved = socket.rebind(None, PathChange::Keep).await.is_ok();
     if !has_moved {

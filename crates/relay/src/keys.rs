@@ -28,7 +28,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The security of the end with that role; `None` if nobody is trusted. `server`: the name of the server, for a client.
+    /// The security of the end with that role; `None` if nobody is trusted. `server`: the name of the server,
+    /// for a client.
     ///
     /// # Errors
     /// A file cannot be used, or this end has no key.

@@ -121,7 +121,8 @@ impl Link {
     pub(crate) async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<(), NetError> {
         self.socket.recv_many(out, limit).await.map(drop)
     }
-    /// Closes the connection. A peer that does not answer for a while is not waited for: the program was told to end.
+    /// Closes the connection. A peer that does not answer for a while is not waited for: the program was told
+    /// to end.
     pub(crate) async fn end(&self) {
         if timeout(CLOSE_TIME, self.close()).await.is_err() {
             self.abort();

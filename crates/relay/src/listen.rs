@@ -62,8 +62,8 @@ struct Served {
     replace: oneshot::Sender<()>,
 }
 
-/// Of a connection that takes the place of another with the same key, what its user should know. A camera that was switched off and on
-/// is no news; two of them with one key end each other in turns.
+/// Of a connection that takes the place of another with the same key, what its user should know. A camera
+/// that was switched off and on is no news; two of them with one key end each other in turns.
 fn shared_key(old: &Served, new: SocketAddr) -> Option<String> {
     let is_news = old.from != new.ip() || old.is_successor;
     is_news.then(|| {
@@ -75,11 +75,12 @@ fn shared_key(old: &Served, new: SocketAddr) -> Option<String> {
     })
 }
 
-/// Runs the far end until it is stopped, or its only connection has ended. Without keys, and unless plaintext is allowed, it serves the
-/// relays of this host alone.
+/// Runs the far end until it is stopped, or its only connection has ended. Without keys, and unless plaintext
+/// is allowed, it serves the relays of this host alone.
 ///
 /// # Errors
-/// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has returned an error.
+/// [`Refused`](crate::Refused): a setting cannot be used. A port cannot be bound, or the observer has
+/// returned an error.
 pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow::Result<()> {
     far.to.check("to")?;
     let security = far.protection.security.clone();
@@ -128,7 +129,8 @@ pub async fn listen(mut far: Far, observer: Observer, mut stop: Stop) -> anyhow:
                     continue;
                 }
                 let key = link.peer();
-                // A camera that was switched off and on has the same key, and its old connection has not ended yet.
+                // A camera that was switched off and on has the same key, and its old connection has not
+                // ended yet.
                 let old = served.iter().position(|each| key.is_some() && each.key == key);
                 let (is_successor, from) = (old.is_some(), link.remote());
                 if let Some(warning) = old.and_then(|old| shared_key(&served[old], from)) {
@@ -174,7 +176,8 @@ pub(crate) async fn accept(listener: &Listener, scheduler: SchedulerKind) -> Res
 
 /// Serves a connection to its end. Returns its number, and `true` if it was interrupted.
 ///
-/// A block, as the future of an asynchronous function would hold its arguments twice: there is one for each connection.
+/// A block, as the future of an asynchronous function would hold its arguments twice: there is one for each
+/// connection.
 #[allow(clippy::too_many_arguments, reason = "a task owns what it uses")]
 #[allow(clippy::manual_async_fn, reason = "see above")]
 fn serve(
@@ -207,7 +210,8 @@ fn serve(
     }
 }
 
-/// Listens at the socket of the service manager or at the requested address, by default at any address of either family, or of IPv4 if there is no IPv6.
+/// Listens at the socket of the service manager or at the requested address, by default at any address of
+/// either family, or of IPv4 if there is no IPv6.
 async fn bind(far: &mut Far, setup: whimbrel_net::Setup, local_only: bool) -> anyhow::Result<Listener> {
     let port = whimbrel_net::DCCP_UDP_PORT;
     let most = far.max_peers + REPLACED;

@@ -217,8 +217,8 @@ impl Paths {
         Err(failure.unwrap_or_else(|| anyhow!("no --path can be used")))
     }
 
-    /// Binds a path to its present address instead of the previous one. Returns `None` without an address, and `true` if the
-    /// address has changed.
+    /// Binds a path to its present address instead of the previous one. Returns `None` without an address,
+    /// and `true` if the address has changed.
     fn bind(&mut self, index: usize) -> Result<Option<bool>, NetError> {
         let path = &mut self.paths[index];
         let address = path.spec.address(self.monitor.addresses(), Reach::of(self.server.ip()));
@@ -330,7 +330,7 @@ impl Paths {
         path.retry = Some(now + path.pause);
         path.pause = (path.pause * 2).min(LAST_RETRY);
     }
-    /// Sets the properties of a path's subflow. By default, paths cost more in the order in which they were given.
+    /// Sets the properties of a path's subflow. By default, paths cost more in the given order.
     fn configure(&self, index: usize, subflow: SubflowId, socket: &Socket) {
         let spec = &self.paths[index].spec;
         socket.set_shares(subflow, spec.weight.unwrap_or(1), spec.cost.unwrap_or(index as u32));

@@ -1,4 +1,5 @@
-//! A connection between two programs, one of which is this process: what `whimbrel pipe` does with its standard input and output.
+//! A connection between two programs, one of which is this process: what `whimbrel pipe` does with its
+//! standard input and output.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration as StdDuration;
@@ -106,7 +107,8 @@ fn config(is_secured: bool) -> Config {
 /// Connects, and forwards until the input ends, the other end does, or the pipe is stopped.
 ///
 /// # Errors
-/// [`Refused`]: a setting cannot be used. The other end is not reached, the input cannot be read, or the connection is lost.
+/// [`Refused`]: a setting cannot be used. The other end is not reached, the input cannot be read, or the
+/// connection is lost.
 pub async fn connect(
     near: PipeNear,
     program: Streams,
@@ -160,11 +162,12 @@ async fn open(
     Ok((Link { socket, scheduler: Some(scheduler) }, Watch::Paths(Box::new(paths))))
 }
 
-/// Listens for one connection, and forwards until it ends or the pipe is stopped. Without keys, and unless plaintext is allowed, it serves
-/// this host alone.
+/// Listens for one connection, and forwards until it ends or the pipe is stopped. Without keys, and unless
+/// plaintext is allowed, it serves this host alone.
 ///
 /// # Errors
-/// [`Refused`]: a setting cannot be used. The port cannot be bound, the input cannot be read, or the connection is lost.
+/// [`Refused`]: a setting cannot be used. The port cannot be bound, the input cannot be read, or the
+/// connection is lost.
 pub async fn listen(
     far: PipeFar,
     program: Streams,

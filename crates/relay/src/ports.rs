@@ -81,8 +81,8 @@ impl Drop for FarFlow {
     }
 }
 
-/// What the ledger knows of a socket: datagrams that the kernel dropped, those at whose address nothing listens, and those to whose
-/// address there is no way.
+/// What the ledger knows of a socket: datagrams that the kernel dropped, those at whose address nothing
+/// listens, and those to whose address there is no way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// The number of its port.
@@ -92,7 +92,8 @@ struct Known {
 }
 
 impl Known {
-    /// Enters in the ledger what the system has counted since the last call. Returns the address of a program at which nothing listens.
+    /// Enters in the ledger what the system has counted since the last call. Returns the address of a program
+    /// at which nothing listens.
     fn settle(&mut self, socket: &LocalSocket, ledger: &Ledger) -> Option<SocketAddr> {
         socket.note_pending();
         let now = Self { port: self.port, drops: socket.kernel_drops(), refusals: socket.refusals() };
@@ -131,8 +132,8 @@ impl NearPorts {
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         self.sockets.iter().map(|socket| socket.local_addr()).collect()
     }
-    /// The flow of a program at a port: a new one takes the number of the one that was silent for longest, if there are
-    /// too many.
+    /// The flow of a program at a port: a new one takes the number of the one that was silent for longest, if
+    /// there are too many.
     fn flow_of(&mut self, now: Instant, port: u8, (socket, source): (usize, SocketAddr)) -> Flow {
         let mut known = self.programs.iter_mut();
         let is_its =
@@ -226,7 +227,7 @@ impl Ports {
             Self::Far(_) | Self::Embedded(_) => Ok(Vec::new()),
         }
     }
-    /// What is known of the datagrams that programs will send. `video`: the codec of all of them, if it is known.
+    /// What is known of the datagrams that programs will send. `video`: the codec of all of them, if known.
     pub(super) fn sends(&self, video: Option<Codec>) -> Sends {
         match self {
             Self::Embedded(ports) => ports.sends(),
@@ -305,8 +306,8 @@ impl Ports {
         };
         sent.map_or(Delivery::Undeliverable, |()| Delivery::Passed)
     }
-    /// Enters in the ledger what the system has counted since the last call. Returns the address of a program at which nothing
-    /// listens.
+    /// Enters in the ledger what the system has counted since the last call. Returns the address of a program
+    /// at which nothing listens.
     pub(super) fn settle(&mut self) -> Option<SocketAddr> {
         let mut refused = None;
         match self {

@@ -29,7 +29,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// `true` for control characters, and for those that change the direction or the lines of the text around them.
+/// `true` for control characters, and for those that change the direction or lines of the text around them.
 fn commands_terminal(each: char) -> bool {
     match each {
         '\n' | '\t' => false,

@@ -1,8 +1,9 @@
 //! The video itself for browsers: WHEP (draft-ietf-wish-whep) at the address of the live page.
 //!
-//! A browser offers a session by POST, and gets the packets of the newest connection's video as they arrive, over SRTP from a UDP port
-//! of its own at the same address. What the browser cannot decode it asks for: its requests for key frames go to the encoder as
-//! Picture Loss Indications (RFC 4585), not more often than [`BETWEEN_REQUESTS`].
+//! A browser offers a session by POST, and gets the packets of the newest connection's video as they arrive,
+//! over SRTP from a UDP port of its own at the same address. What the browser cannot decode it asks for: its
+//! requests for key frames go to the encoder as Picture Loss Indications (RFC 4585), not more often than
+//! [`BETWEEN_REQUESTS`].
 
 mod clock;
 mod viewer;
@@ -124,7 +125,8 @@ impl Viewing {
         self.ask.notified().await;
         self.is_pending = true;
     }
-    /// The requests for key frames that are due, with the flows of the videos. What may not be asked yet stays due.
+    /// The requests for key frames that are due, with the flows of the videos. What may not be asked yet
+    /// stays due.
     pub(super) fn messages(&mut self, now: Instant) -> Vec<(Flow, Vec<u8>)> {
         let Some(screen) = self.screen.as_ref() else { return Vec::new() };
         if !self.is_pending || self.asked.is_some_and(|asked| now < asked + BETWEEN_REQUESTS) {
@@ -204,7 +206,8 @@ impl Screen {
         }
     }
 
-    /// The streams of a connection of which browsers need key frames, by flow and SSRC: until one is shown, all that it may be.
+    /// The streams of a connection of which browsers need key frames, by flow and SSRC: until one is shown,
+    /// all that it may be.
     fn wanted(&self, connection: u64) -> Vec<(Flow, u32)> {
         let state = self.lock();
         let shown = state.shown.iter().map(|(shown, _)| shown);

@@ -101,7 +101,7 @@ async fn large_datagrams_are_limited_by_their_bytes() {
 
 #[tokio::test]
 async fn a_socket_is_read_on_after_a_report_of_the_network() {
-    // A socket that has sent to a closed port gets an error with the next call, as it does of a missing route.
+    // A socket that has sent to a closed port gets an error with the next call, as for a missing route.
     let closed = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback").local_addr().expect("bound");
     let program = Program { addresses: vec![closed], interface: None, ttl: None, stream: Default::default() };
     let thread = Reader::get().expect("a thread");

@@ -1,4 +1,4 @@
-//! Addresses as a user states them: of servers, of this host, and of the programs whose datagrams are carried.
+//! Addresses as a user states them: of servers, of this host, and of programs whose datagrams are carried.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -134,7 +134,8 @@ fn is_group(address: IpAddr) -> bool {
     address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
-/// Reads an address of this host with a port, at which a server listens. Of a name, it is the first address that this host has.
+/// Reads an address of this host with a port, at which a server listens. Of a name, it is the first address
+/// that this host has.
 ///
 /// # Errors
 /// The text is none.
@@ -207,8 +208,9 @@ pub fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
     anyhow!("{}", each.join("; "))
 }
 
-/// The place at which a program's datagrams arrive, or to which they go: an address and a port, and for multicast groups, behind commas,
-/// `interface=`, `source=` (where they arrive) and `ttl=` (where they go); for all, `stream=`: what programs send there.
+/// The place at which a program's datagrams arrive, or to which they go: an address and a port, and for
+/// multicast groups, behind commas, `interface=`, `source=` (where they arrive) and `ttl=` (where they go);
+/// for all, `stream=`: what programs send there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProgramAddress {
     at: HostPort,

@@ -1,5 +1,5 @@
-//! Both directions of one connection between local programs and the other end's, sans I/O: what is sent next, and what became of
-//! each datagram.
+//! Both directions of one connection between local programs and the other end's, sans I/O: what is sent next,
+//! and what became of each datagram.
 
 use bytes::Bytes;
 use whimbrel_net::Mark;
@@ -81,8 +81,8 @@ pub(crate) struct Carriage {
 }
 
 impl Carriage {
-    /// `stale`: age at which a datagram is useless. `announces`: this end is the first to tell the other that it reports. `room`: that
-    /// of all connections for incomplete datagrams.
+    /// `stale`: age at which a datagram is useless. `announces`: this end is the first to tell the other that
+    /// it reports. `room`: the room of all connections for incomplete datagrams.
     pub(crate) fn new(
         stale: Duration,
         mut announced: Announcement,
@@ -182,8 +182,8 @@ impl Carriage {
     fn is_report_due(&mut self, now: Instant) -> bool {
         self.reporting.is_due(now, self.ledger.marks())
     }
-    /// Hands up to `limit` datagrams to the transport, with the times until which they are worth sending and their places in frames.
-    /// `observe` says what the transport has observed, for a report.
+    /// Hands up to `limit` datagrams to the transport, with the times until which they are worth sending and
+    /// their places in frames. `observe` says what the transport has observed, for a report.
     ///
     /// # Errors
     /// Fails with an error of the transport. Datagrams that were not sent stay in the queue.
@@ -343,8 +343,8 @@ impl Carriage {
             self.ledger.observe(observed);
         }
     }
-    /// The rate that congestion control allows now, and the age up to which a datagram that is sent arrives in time, where the
-    /// transport repairs within a latency.
+    /// The rate that congestion control allows now, and the age up to which a datagram that is sent arrives
+    /// in time, where the transport repairs within a latency.
     pub(crate) fn set_limits(
         &mut self,
         allowed: Option<DataRate>,

@@ -1,10 +1,12 @@
 //! Commands between two ends: numbered, and repeated until the other end has them.
 //!
-//! The header of a numbered command has the port's number and 128, which no end has, the flow's, and the command's number in two bytes. The other
-//! end says in its [reports](super::report), one of which follows each command soon, which numbers it has. An end of an earlier version
-//! does not: it gets commands as other datagrams, once. So does the other end those that are too large for the path.
+//! The header of a numbered command has the port's number and 128, which no end has, the flow's, and the
+//! command's number in two bytes. The other end says in its [reports](super::report), one of which follows
+//! each command soon, which numbers it has. An end of an earlier version does not: it gets commands as other
+//! datagrams, once. So does the other end those that are too large for the path.
 //!
-//! Commands are delivered in their order: "hold" after "continue" must not become "continue" because that was lost and repeated.
+//! Commands are delivered in their order: "hold" after "continue" must not become "continue" because that was
+//! lost and repeated.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -66,7 +68,8 @@ impl Outbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
-    /// The datagram of the connection with a number for a command, which is one as it is; `None` if it leaves like that.
+    /// The datagram of the connection with a number for a command, which is one as it is; `None` if it leaves
+    /// like that.
     pub(crate) fn number(&self, command: &Bytes) -> Option<Bytes> {
         if self.limits.is_none() || command.len() < HEADER {
             return None;
@@ -77,13 +80,14 @@ impl Outbox {
         bytes.put_slice(&command[HEADER..]);
         Some(bytes.freeze())
     }
-    /// The transport has accepted what [`Outbox::number`] has returned. Until `deadline` it is worth repeating.
+    /// The transport has accepted what [`Outbox::number`] has returned. Until `deadline` it is worth
+    /// repeating.
     pub(crate) fn on_handed(&mut self, now: Instant, bytes: Bytes, deadline: Instant, rtt: Duration) {
         let wait = FIRST.max(rtt * 2);
         self.under_way.push_back(Command { number: self.next, bytes, deadline, due: now + wait, wait });
         self.next = self.next.wrapping_add(1);
     }
-    /// The other end's report says this; `None`: nothing about commands. Returns `true` if commands have come.
+    /// The other end's report says this; `None`: nothing about commands. Returns `true` if commands came.
     pub(crate) fn on_report(&mut self, received: Option<Received>) -> bool {
         let Some(received) = received else { return false };
         let count = self.under_way.len();

@@ -1,7 +1,8 @@
 //! What the datagrams of the flows are: parts of RTP's frames, RTCP, or others.
 //!
-//! Only a flow with evidence of RTP ([`Recognizer`]) has frames. RTCP is known by its structure, in flows with such evidence in either
-//! direction (RFC 5761), and at the port that follows one of theirs (RFC 3550, Section 11).
+//! Only a flow with evidence of RTP ([`Recognizer`]) has frames. RTCP is known by its structure, in flows
+//! with such evidence in either direction (RFC 5761), and at the port that follows one of theirs (RFC 3550,
+//! Section 11).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,7 +68,8 @@ pub(crate) enum Kind {
 pub(crate) enum Sends {
     /// The datagrams of all ports are alike: RTP if a codec is given.
     All(Option<Codec>),
-    /// A program of this process says so: for each port 0 for nothing, 1 for RTP, and then the codecs in their order.
+    /// A program of this process says so: for each port 0 for nothing, 1 for RTP, and then the codecs in
+    /// their order.
     Each(Arc<[AtomicU8; MAX_PORTS]>),
 }
 
@@ -142,7 +144,8 @@ struct State {
     /// The sender of what may be encrypted RTCP, and how often it was the same.
     control: (u32, u8),
     used: Instant,
-    /// The streams that have shown key frames, and when the last one began that was sent. The one without a new one for longest makes room.
+    /// The streams that have shown key frames, and when the last one began that was sent. The one without a
+    /// new one for longest makes room.
     starts: Vec<(u32, Instant)>,
     frames: Frames,
 }
@@ -229,7 +232,8 @@ impl FlowKinds {
         streams.filter(|(_, sources): &(Flow, Vec<u32>)| !sources.is_empty()).collect()
     }
 
-    /// The videos that local programs have sent since then: the streams that have shown key frames, or all of RTP if none has.
+    /// The videos that local programs have sent since then: the streams that have shown key frames, or all of
+    /// RTP if none has.
     pub(crate) fn videos(&self, since: Instant) -> Vec<Video> {
         let mut videos = Vec::new();
         for (flow, sources) in self.active_streams(since) {

@@ -1,10 +1,10 @@
 //! Counts frames in RTP streams: frames sent by local programs, and how much of each frame of the peer's
 //! programs has arrived.
 //!
-//! The sequence numbers show how many packets are missing, and the marker bits and timestamps in which frames: after a frame that has
-//! ended, a packet is missing of the next one. Of a frame of which nothing has arrived only the timestamps tell, by the usual distance of
-//! two frames: where that changes, or pictures are sent in another order than they are shown, such frames may be counted as
-//! one, with a neighbour.
+//! The sequence numbers show how many packets are missing, and the marker bits and timestamps in which
+//! frames: after a frame that has ended, a packet is missing of the next one. Of a frame of which nothing has
+//! arrived only the timestamps tell, by the usual distance of two frames: where that changes, or pictures are
+//! sent in another order than they are shown, such frames may be counted as one, with a neighbour.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,8 @@ use whimbrel_rtp::{FrameId, Media, RtpPacket};
 const MAX_STREAMS: usize = 8;
 /// Frames of a stream whose packets may still come.
 const OPEN: usize = 2;
-/// The longest gap in the sequence numbers (RFC 3550, Appendix A.1: MAX_DROPOUT). After a longer one a stream begins anew.
+/// The longest gap in the sequence numbers (RFC 3550, Appendix A.1: MAX_DROPOUT). After a longer one a stream
+/// begins anew.
 const MAX_GAP: i16 = 3000;
 
 /// Frames of a flow of RTP.

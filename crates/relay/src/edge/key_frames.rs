@@ -1,8 +1,8 @@
 //! Requests to the encoders of local programs for key frames: a frame is lost that others refer to.
 //!
-//! The first is a Picture Loss Indication (RFC 4585), which asks for what the decoder needs. An encoder whose stream has shown key frames
-//! and makes none is asked again, by a Full Intra Request (RFC 5104): it may know only that. One that answers neither, as most
-//! without a return path, is left alone until the next loss.
+//! The first is a Picture Loss Indication (RFC 4585), which asks for what the decoder needs. An encoder whose
+//! stream has shown key frames and makes none is asked again, by a Full Intra Request (RFC 5104): it may know
+//! only that. One that answers neither, as most without a return path, is left alone until the next loss.
 
 use std::collections::BTreeMap;
 
@@ -68,9 +68,9 @@ impl KeyFrames {
         self.asked.values().any(|asked| asked.requests < REQUESTS)
     }
 
-    /// A frame of that stream is lost that others refer to. Returns the message to the program that sends it, among `videos`; none if the
-    /// encoder was asked and has not answered: [`Self::repeat`] asks again. How often a stream needs a start is known where losses are
-    /// ([`whimbrel_net::Groups`]).
+    /// A frame of that stream is lost that others refer to. Returns the message to the program that sends it,
+    /// among `videos`; none if the encoder was asked and has not answered: [`Self::repeat`] asks again. How
+    /// often a stream needs a start is known where losses are ([`whimbrel_net::Groups`]).
     pub(crate) fn ask(&mut self, now: Instant, stream: u64, videos: &[Video]) -> Option<(Flow, Vec<u8>)> {
         let mut videos = videos.iter();
         let video = videos.find(|video| flow_kind::stream(video.flow.id(), video.source) == stream)?;

@@ -1,7 +1,9 @@
-//! Datagrams that wait for congestion control, by urgency: commands before values, values before media, media before bulk.
+//! Datagrams that wait for congestion control, by urgency: commands before values, values before media, media
+//! before bulk.
 //!
-//! A lane that waits while a more urgent one is served gets a share of what that sends, so that it is never starved. Bulk data leave only
-//! while the path has no queue, apart from that share and from one datagram a second: what is urgent would have to wait there as well.
+//! A lane that waits while a more urgent one is served gets a share of what that sends, so that it is never
+//! starved. Bulk data leave only while the path has no queue, apart from that share and from one datagram a
+//! second: what is urgent would have to wait there as well.
 
 use std::collections::VecDeque;
 
@@ -79,7 +81,8 @@ pub(crate) struct Lanes {
     media: Queue,
     /// Commands, values and bulk data.
     plains: [Plains; 3],
-    /// Bytes that the lanes may send before more urgent ones, times [`WHOLE`], and what they were before the last one was taken.
+    /// Bytes that the lanes may send before more urgent ones, times [`WHOLE`], and what they were before the
+    /// last one was taken.
     credit: [usize; 4],
     credit_before: [usize; 4],
     /// Too many commands are under way for another one to leave.
@@ -162,8 +165,8 @@ impl Lanes {
     pub(crate) fn push_media(&mut self, datagram: Waiting) {
         self.media.push(datagram);
     }
-    /// Adds a datagram of another lane. A value takes the place of the older ones that it replaces, so that each has its turn, however
-    /// often it changes.
+    /// Adds a datagram of another lane. A value takes the place of the older ones that it replaces, so that
+    /// each has its turn, however often it changes.
     pub(crate) fn push(&mut self, now: Instant, lane: Lane, keys: Keys, bytes: Bytes) {
         let Some(place) = place(lane) else {
             return self.media.push(Waiting { bytes, kind: Kind::Other, mark: Mark::SINGLE, arrived: now });

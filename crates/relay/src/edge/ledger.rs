@@ -1,10 +1,10 @@
 //! What became of each datagram: delivered, or lost for a reason.
 //!
-//! Both directions of a relay have an [`Account`] each. What a program has sent is at any time the sum of what was delivered, what was
-//! lost, by [`Reason`], and what is still on its way. This end knows the fate of its own datagrams until they
-//! leave, and the fate of the peer's datagrams from their arrival on; the rest is what the other end reports
-//! ([`Report`]). If the other end sends no reports (an earlier version), what congestion control has noticed
-//! is used.
+//! Both directions of a relay have an [`Account`] each. What a program has sent is at any time the sum of
+//! what was delivered, what was lost, by [`Reason`], and what is still on its way. This end knows the fate of
+//! its own datagrams until they leave, and the fate of the peer's datagrams from their arrival on; the rest
+//! is what the other end reports ([`Report`]). If the other end sends no reports (an earlier version), what
+//! congestion control has noticed is used.
 
 use std::fmt;
 use std::ops::{AddAssign, Index, IndexMut};
@@ -210,8 +210,8 @@ impl AddAssign for Sums {
 pub(crate) struct Observed {
     /// Datagrams that it dropped before they left: only programs' datagrams have a deadline.
     pub(crate) withdrawn: u64,
-    /// What it dropped as the path had become too narrow for it: datagrams, or their parts, of which one that is missing loses the
-    /// datagram.
+    /// What it dropped as the path had become too narrow for it: datagrams, or their parts, of which one that
+    /// is missing loses the datagram.
     pub(crate) narrowed: u64,
     /// Datagrams that arrived and were not taken in time.
     pub(crate) unread: u64,
@@ -237,8 +237,8 @@ struct Crossing {
     observed: Observed,
     /// The other end's last report.
     told: Option<Report>,
-    /// What had become of the other end's datagrams when its last report came, as this end tells it: `of_sent` and the fields
-    /// after it.
+    /// What had become of the other end's datagrams when its last report came, as this end tells it:
+    /// `of_sent` and the fields after it.
     answer: Option<Report>,
     /// Of the peer's datagrams, those that this end did not deliver.
     lost_here: Losses,
@@ -249,12 +249,12 @@ impl Crossing {
     fn passed(&self) -> u64 {
         self.handed.saturating_sub(self.observed.withdrawn)
     }
-    /// Of datagrams that are missing, those that the path had become too narrow for: `narrowed` are their parts.
+    /// Missing datagrams for which the path had become too narrow: `narrowed` are their parts.
     fn split(missing: u64, narrowed: u64, lost: &mut Losses) {
         lost[Reason::TooLarge] += missing.min(narrowed);
         lost[Reason::Path] += missing.saturating_sub(narrowed);
     }
-    /// Adds what is known of the datagrams that were passed: those that are delivered, and those that are lost.
+    /// Adds what is known of the datagrams that were passed: delivered or lost.
     fn settle(&self, account: &mut Account) {
         account.lost[Reason::Stale] += self.observed.withdrawn;
         match &self.told {
@@ -287,7 +287,7 @@ impl Crossing {
     }
 }
 
-/// The books of one end: of all connections of a near end, one after the other; of one connection of a far end.
+/// The books of one end: of a near end's connections, one after the other; of one connection of a far end.
 #[derive(Debug, Default)]
 struct Books {
     /// Datagrams that local programs have sent, and those that were lost before the transport had them.
@@ -383,7 +383,8 @@ impl Ledger {
     pub(crate) fn observe(&self, observed: Observed) {
         self.lock().crossing.observed = observed;
     }
-    /// As [`Ledger::observe`], of a transport whose datagrams have no deadline: those that it dropped waited when the connection ended.
+    /// As [`Ledger::observe`], of a transport whose datagrams have no deadline: those that it dropped waited
+    /// when the connection ended.
     pub(crate) fn observe_without_deadlines(&self, observed: Observed) {
         let mut books = self.lock();
         let new = observed.withdrawn.saturating_sub(books.lost_here[Reason::Ended]);
@@ -398,8 +399,8 @@ impl Ledger {
         let Observed { withdrawn, narrowed, .. } = crossing.observed;
         Report { sent: crossing.handed, withdrawn, narrowed, ..crossing.answer.unwrap_or_default() }
     }
-    /// The other end's report, with its number of bytes. One that another has overtaken changes nothing, nor does one of more datagrams
-    /// than there are.
+    /// The other end's report, with its number of bytes. One that another has overtaken changes nothing, nor
+    /// does one of more datagrams than there are.
     pub(crate) fn on_report(&self, report: Report, bytes: usize) {
         let mut books = self.lock();
         let crossing = &mut books.crossing;
@@ -430,8 +431,8 @@ impl Ledger {
     pub(crate) fn has_reports(&self) -> bool {
         self.lock().crossing.told.is_some()
     }
-    /// Numbers by which it is seen whether there is something new to report: datagrams handed over, those that arrived, and those that
-    /// were lost here of these, and what the other end has announced.
+    /// Numbers by which it is seen whether there is something new to report: datagrams handed over, those
+    /// that arrived, and those that were lost here of these, and what the other end has announced.
     pub(crate) fn marks(&self) -> [u64; 4] {
         let books = self.lock();
         let crossing = &books.crossing;

@@ -1,7 +1,7 @@
 //! The sockets of this host by which other programs' datagrams come and go.
 //!
-//! A thread of its own reads them: a frame arrives in one burst, and must not wait in the kernel while the previous one is
-//! encrypted.
+//! A thread of its own reads them: a frame arrives in one burst, and must not wait in the kernel while the
+//! previous one is encrypted.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -65,10 +65,12 @@ impl Reader {
 #[derive(Debug)]
 pub(crate) struct LocalSocket {
     socket: UdpSocket,
-    /// The addresses of the program to which it is connected, and the one in use; none if it takes datagrams of any program.
+    /// The addresses of the program to which it is connected, and the one in use; none if it takes datagrams
+    /// of any program.
     targets: Vec<SocketAddr>,
     target: AtomicUsize,
-    /// The system's messages that nothing listens where datagrams were sent to, and that there is no way to it.
+    /// The system's messages that nothing listens where datagrams were sent to, and that there is no way to
+    /// it.
     refusals: AtomicU64,
     unreachable: AtomicU64,
     /// Where nothing listens, of the last such message.
@@ -87,7 +89,8 @@ impl LocalSocket {
         }
     }
 
-    /// Opens the sockets of a place at which datagrams arrive: one for each address of its name that this host has.
+    /// Opens the sockets of a place at which datagrams arrive: one for each address of its name that this
+    /// host has.
     ///
     /// # Errors
     /// None of the addresses can be bound, another program uses one of them, or a group cannot be joined.
@@ -180,8 +183,8 @@ impl LocalSocket {
         kernel_drops(&self.socket).unwrap_or_default()
     }
 
-    /// Numbers of the system's messages that nothing listens where datagrams were sent to, and that there is no way to it. There may be
-    /// fewer of them than datagrams.
+    /// Numbers of the system's messages that nothing listens where datagrams were sent to, and that there is
+    /// no way to it. There may be fewer of them than datagrams.
     pub(crate) fn refusals(&self) -> [u64; 2] {
         [&self.refusals, &self.unreachable].map(|count| count.load(Ordering::Relaxed))
     }
@@ -248,7 +251,8 @@ impl LocalSocket {
     fn try_next_target(&self) {
         if self.targets.len() > 1 {
             let next = self.target.load(Ordering::Relaxed) + 1;
-            // The kernel keeps the source address of the first connection otherwise, and lets no answer in from another family.
+            // The kernel keeps the source address of the first connection otherwise, and lets no answer in
+            // from another family.
             #[cfg(unix)]
             let _ = rustix::net::connect_unspec(&self.socket);
             if let Ok(next) = connect_to_first(&SockRef::from(&self.socket), &self.targets, next) {

@@ -1,8 +1,9 @@
-//! MAVLink, as far as a queue has to know it: which messages a datagram carries, and whether newer ones make them useless.
+//! MAVLink, as far as a queue has to know it: which messages a datagram carries, and whether newer ones make
+//! them useless.
 //!
-//! A datagram is one of MAVLink only if it consists of whole frames of version 1 or 2, at least one of a message that is known here, with
-//! a valid checksum each. The checksum covers the definition of the message as well, so that other data pass for it once in 10 million
-//! datagrams that begin with its first byte.
+//! A datagram is one of MAVLink only if it consists of whole frames of version 1 or 2, at least one of a
+//! message that is known here, with a valid checksum each. The checksum covers the definition of the message
+//! as well, so that other data pass for it once in 10 million datagrams that begin with its first byte.
 
 mod messages;
 
@@ -108,7 +109,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What a datagram of MAVLink is: the most urgent of its messages decides. `None` if it is none, or has a message of which nothing is known.
+/// What a datagram of MAVLink is: the most urgent of its messages decides. `None` if it is none, or has a
+/// message of which nothing is known.
 pub(crate) fn classify(datagram: &[u8]) -> Option<(Lane, Keys)> {
     let mut keys = Keys::default();
     let (mut lane, mut is_known, mut is_valid, mut has_bulk) = (Lane::Bulk, true, false, false);

@@ -1,8 +1,8 @@
 //! Datagrams that are larger than the path carries: divided into parts, and joined again.
 //!
-//! A part is a datagram of the connection whose header names a port from 64 on, which no end has: an end of an earlier version
-//! discards it as one for an unknown port. The header of the flow is followed by the number of the divided
-//! datagram, the number of the part, and the number of all parts.
+//! A part is a datagram of the connection whose header names a port from 64 on, which no end has: an end of
+//! an earlier version discards it as one for an unknown port. The header of the flow is followed by the
+//! number of the divided datagram, the number of the part, and the number of all parts.
 //!
 //! | byte | |
 //! |---|---|
@@ -12,9 +12,10 @@
 //! | 4 | the part's number, from 0 on |
 //! | 5 | the number of parts, 2 to 255 |
 //!
-//! Parts are of one size, or differ by a byte, and leave one behind the other. A datagram of which one is lost is lost. What an end
-//! keeps of incomplete datagrams is limited in number, in bytes and in time, for each peer and for all of them.
-//! Bulk data have as much time as they wait at the sender, because all else leaves between their parts.
+//! Parts are of one size, or differ by a byte, and leave one behind the other. A datagram of which one is
+//! lost is lost. What an end keeps of incomplete datagrams is limited in number, in bytes and in time, for
+//! each peer and for all of them. Bulk data have as much time as they wait at the sender, because all else
+//! leaves between their parts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -70,7 +71,7 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// Divides a datagram of the connection into parts of at most `limit` bytes. `None` if 255 of them are too few.
+    /// Divides a datagram of the connection into parts of at most `limit` bytes. `None` if 255 are too few.
     pub(crate) fn new(number: u16, datagram: &[u8], limit: usize, is_bulk: bool) -> Option<Self> {
         let is_bulk = is_bulk && datagram.first().is_some_and(|port| port | BULK_MARK != REPORT);
         let mark = if is_bulk { BULK_MARK } else { MARK };
@@ -118,8 +119,9 @@ impl Divider {
     pub(crate) fn set_knows_bulk(&mut self) {
         self.knows_bulk = true;
     }
-    /// Hands over a datagram of the connection that is worth sending until `deadline`. After [`Handed::Later`], the same datagram
-    /// continues where it was interrupted. Parts have no deadline: the transport keeps or drops a datagram as a whole.
+    /// Hands over a datagram of the connection that is worth sending until `deadline`. After
+    /// [`Handed::Later`], the same datagram continues where it was interrupted. Parts have no deadline: the
+    /// transport keeps or drops a datagram as a whole.
     ///
     /// # Errors
     /// Fails with an error of the transport.

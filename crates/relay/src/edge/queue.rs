@@ -145,8 +145,8 @@ impl Queue {
     fn time(&self) -> Duration {
         self.budget.map_or(self.stale, |budget| budget.min(self.stale))
     }
-    /// Time until which a datagram is worth sending. Essential ones are for long, and what is left of a frame of which a
-    /// part was sent has more time: the part would have been sent in vain.
+    /// Time until which a datagram is worth sending. Essential ones are for long, and what is left of a frame
+    /// of which a part was sent has more time: the part would have been sent in vain.
     pub(crate) fn deadline(&self, waiting: &Waiting) -> Instant {
         let time = match waiting.kind {
             Kind::Essential => self.stale.max(ESSENTIAL_AGE),
@@ -187,8 +187,9 @@ impl Queue {
         self.waiting.push_back(datagram);
         self.relieve();
     }
-    /// `true` if a frame that cannot be decoded is sent nevertheless, as nothing else waits, here or on the path: without data the allowed
-    /// rate would fall (RFC 5348, Section 4.3), and where it is too low for a key frame, the stream would stand still.
+    /// `true` if a frame that cannot be decoded is sent nevertheless, as nothing else waits, here or on the
+    /// path: without data the allowed rate would fall (RFC 5348, Section 4.3), and where it is too low for a
+    /// key frame, the stream would stand still.
     fn is_probe(&mut self, frame: Frame) -> bool {
         if self.budget.is_some()
             && self.is_path_free()
@@ -212,9 +213,9 @@ impl Queue {
             self.drop_at(0, Reason::Stale);
         }
     }
-    /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its stream waits. The only
-    /// frame of a stream is sent in any case, and one after a pause: without data the rate would not grow, and a stream of large
-    /// frames would have to give way to small ones for ever.
+    /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its
+    /// stream waits. The only frame of a stream is sent in any case, and one after a pause: without data the
+    /// rate would not grow, and a stream of large frames would have to give way to small ones for ever.
     fn is_too_long(&self, now: Instant, oldest: &Waiting) -> bool {
         let (Kind::Part { frame, .. }, Some(allowed)) = (oldest.kind, self.allowed) else { return false };
         let was_idle = self.taken[0].is_some_and(|taken| now.saturating_since(taken) > self.time());
@@ -276,8 +277,8 @@ impl Queue {
         self.waiting.push_front(datagram);
     }
 
-    /// Drops disposable frames that were not begun, oldest first, as long as the rest would take longer than half of the time
-    /// that it has: others need that rate more.
+    /// Drops disposable frames that were not begun, oldest first, as long as the rest would take longer than
+    /// half of the time that it has: others need that rate more.
     fn relieve(&mut self) {
         let Some(allowed) = self.allowed else { return };
         while ByteCount::new(self.bytes as u64) / allowed > self.time() / 2 && self.has_several_frames() {
@@ -305,7 +306,7 @@ impl Queue {
             reason,
             |waiting| matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame),
         );
-        // A stream whose key frames do not fit the rate would send nothing, so that the rate would never grow.
+        // A stream whose key frames do not fit the rate would send nothing, so the rate would never grow.
         let is_key = dropped.mark.role == FrameRole::Start;
         if !disposable && !is_key && self.groups.is_regular(frame.stream()) {
             self.drop_rest(frame);

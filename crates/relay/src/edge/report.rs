@@ -1,8 +1,9 @@
 //! What one end of a relay tells the other about the datagrams between them.
 //!
-//! A report is a datagram of the connection whose header names a port that no end has, so that an end of an earlier version discards
-//! it as one for an unknown port. Each end announces itself by a few reports; only to one that has answered are they
-//! sent regularly. The numbers count from the start of the connection, so that a lost report costs nothing but time.
+//! A report is a datagram of the connection whose header names a port that no end has, so that an end of an
+//! earlier version discards it as one for an unknown port. Each end announces itself by a few reports; only
+//! to one that has answered are they sent regularly. The numbers count from the start of the connection, so
+//! that a lost report costs nothing but time.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use whimbrel_units::{Duration, Instant};
@@ -27,10 +28,12 @@ const ATTEMPTS: u32 = 5;
 /// A report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Report {
-    /// Datagrams of programs that its sender's transport had accepted before it, and those that it dropped before they left.
+    /// Datagrams of programs that its sender's transport had accepted before it, and those that it dropped
+    /// before they left.
     pub(crate) sent: u64,
     pub(crate) withdrawn: u64,
-    /// `sent` of the last report that its sender has received, and the number of datagrams that had arrived with it.
+    /// `sent` of the last report that its sender has received, and the number of datagrams that had arrived
+    /// with it.
     pub(crate) of_sent: u64,
     pub(crate) arrived: u64,
     /// Datagrams that have reached its sender, and were not delivered.

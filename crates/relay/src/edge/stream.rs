@@ -1,4 +1,4 @@
-//! What a user says of the datagrams at a port: how urgent they are, and which of them a newer one makes useless.
+//! What a user says of the datagrams at a port: their urgency, and which of them a newer one makes useless.
 
 use std::str::FromStr;
 
@@ -105,7 +105,7 @@ pub(crate) enum Key {
     Json(Box<str>),
     /// The same of a map in CBOR.
     Cbor(Box<str>),
-    /// The writer of RTPS, that is, the publisher of a topic of ROS 2 or DDS, and the instance if it is named.
+    /// The writer of RTPS, that is, the publisher of a topic of ROS 2 or DDS, and the instance if named.
     Rtps,
 }
 

@@ -18,7 +18,8 @@ async fn left(watch: Watch) -> usize {
     std::iter::from_fn(|| link.socket.try_event().ok().flatten()).count()
 }
 
-/// An event that says that a frame is lost waits while the state is updated: whoever asks for key frames reads it then.
+/// An event that says that a frame is lost waits while the state is updated: whoever asks for key frames
+/// reads it then.
 #[tokio::test]
 async fn an_update_drops_no_event_that_is_waited_for() {
     assert!(left(Watch::Events { repairs: true }).await > 0);

@@ -129,8 +129,8 @@ impl FromStr for PathSpec {
 }
 
 impl PathSpec {
-    /// The address that the path has now, and of a link-local one the interface, for a peer in that network; `None` if there is none
-    /// that can be used.
+    /// The address that the path has now, and of a link-local one the interface, for a peer in that network;
+    /// `None` if there is none that can be used.
     pub(super) fn address<'a>(
         &'a self,
         addresses: &'a [InterfaceAddress],

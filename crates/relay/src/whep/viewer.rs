@@ -20,7 +20,8 @@ use super::clock::{Duration, Instant, now, sleep_until};
 
 /// Time for ICE and DTLS.
 const SETUP_TIME: Duration = Duration::from_secs(10);
-/// Time without a datagram after which the browser is gone: it confirms its consent every 5 s (RFC 7675, Section 5.1).
+/// Time without a datagram after which the browser is gone: it confirms its consent every 5 s (RFC 7675,
+/// Section 5.1).
 const SILENCE: Duration = Duration::from_secs(20);
 /// The longest datagram.
 const LONGEST: usize = 2048;
@@ -49,8 +50,8 @@ pub(super) struct Session {
     numbers: Numbers,
 }
 
-/// The numbers and times of a session's packets, which go on when its source changes. No number is given twice: SRTP derives the key stream
-/// from it.
+/// The numbers and times of a session's packets, which go on when its source changes. No number is given
+/// twice: SRTP derives the key stream from it.
 #[derive(Debug, Default)]
 struct Numbers {
     /// SSRC, and the newest number of its own.
@@ -138,7 +139,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The payload type that the browser has for the codec: of H.264, one with fragments (packetization mode 1).
+    /// The payload type that the browser has for the codec: for H.264, with fragments (packetization mode 1).
     fn payload_type(&self) -> Option<Pt> {
         let agreed = self.rtc.media(self.media?)?.remote_pts();
         let fits = |mode: Option<u8>| self.format != Format::H264 || mode == Some(1);

@@ -1,4 +1,4 @@
-//! Two ends without sockets: what a fade does to datagrams of all kinds, and what the ledgers say after a campaign.
+//! Two ends without sockets: what a fade does to datagrams of all kinds, and the ledgers after a campaign.
 
 use std::collections::VecDeque;
 
@@ -50,7 +50,8 @@ fn large_datagrams_cross_in_parts_and_are_counted_as_datagrams() {
     assert_eq!(far.ledger().sums().datagrams_received, 3);
 }
 
-/// What a fade of 0.5 s does to 600 datagrams, one in 10 ms: those that are lost, and the longest time between two that are sent.
+/// What a fade of 0.5 s does to 600 datagrams, one in 10 ms: those that are lost, and the longest time
+/// between two that are sent.
 fn fade(announced: Announcement, datagram: impl Fn(u32) -> Vec<u8>) -> (u64, u64) {
     let mut carriage = carriage(announced);
     let (mut last, mut gap) = (0, 0);
@@ -185,7 +186,8 @@ fn reports_of_rtp_outlive_a_fade_and_what_resembles_them_does_not_overtake_fresh
     }
 }
 
-/// A command that the path loses is repeated; one that is too large for a packet goes in parts, once. Each counts once at both ends.
+/// A command that the path loses is repeated; one that is too large for a packet goes in parts, once. Each
+/// counts once at both ends.
 #[test]
 fn lost_commands_are_repeated_and_counted_once() {
     let commands = Announcement { streams: vec![Stream::Command], ..Announcement::default() };

@@ -66,7 +66,7 @@ fn a_datagram_of_several_values_goes_when_all_of_them_are_old() {
     value(&mut lanes, 1, &[1], 11);
     assert_eq!(dropped(&mut lanes).0.sum(), 0);
     value(&mut lanes, 2, &[3], 12);
-    // The first leaves for the sake of 2, with an old 1: a new 1 follows it, although an older one was in front.
+    // The first leaves for the sake of 2, with an old 1: a new 1 follows it, although an older one was ahead.
     value(&mut lanes, 3, &[3, 1], 13);
     assert_eq!(dropped(&mut lanes).0[Reason::Superseded], 2);
     value(&mut lanes, 4, &[2], 14);

@@ -1,7 +1,8 @@
-//! What the system says about datagrams that it has taken: nothing listens at their address, or there is no way to it.
+//! What the system says about datagrams that it has taken: nothing listens at their address, or there is no
+//! way to it.
 //!
-//! Linux keeps such a message for each of them, also for a socket that is connected to no program; other systems say that there was one
-//! at a connected socket.
+//! Linux keeps such a message for each of them, also for a socket that is connected to no program; other
+//! systems say that there was one at a connected socket.
 
 use std::io;
 #[cfg(target_os = "linux")]

@@ -1,8 +1,9 @@
-//! The messages of MAVLink's dialects `common` and `ardupilotmega` whose meaning matters to a queue, by their numbers.
+//! The messages of MAVLink's dialects `common` and `ardupilotmega` that matter to a queue, by their numbers.
 //!
-//! A message is a value if a newer one of its component makes it useless. Those that belong to a transaction, and events, are none. Where a
-//! component has several instances of a message, such as batteries, a field names the instance: one that the dialect marks so, the address
-//! of an aircraft or a ship, or the target of a control.
+//! A message is a value if a newer one of its component makes it useless. Those that belong to a transaction,
+//! and events, are none. Where a component has several instances of a message, such as batteries, a field
+//! names the instance: one that the dialect marks so, the address of an aircraft or a ship, or the target of
+//! a control.
 
 use super::{Message, Sort};
 

@@ -190,8 +190,8 @@ fn peers_share_a_room_and_leave_it() {
 }
 
 proptest! {
-    /// In any order, with any losses and repetitions: each datagram whose parts have all arrived is delivered once, as it
-    /// was, and no other.
+    /// In any order, with any losses and repetitions: each datagram whose parts have all arrived is delivered
+    /// once, as it was, and no other.
     #[test]
     fn datagrams_are_joined_once_or_lost(
         sizes in vec(0_usize..5000, 1..8),

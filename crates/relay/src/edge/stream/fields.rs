@@ -9,7 +9,7 @@ use super::hash;
 /// The largest datagram that is parsed: the work grows with the length.
 const LARGEST: usize = 16 << 10;
 
-/// The hash of the value of a field of the outermost object of JSON, which is text, a number or a truth value.
+/// The hash of the value of a field of the outermost object of JSON, which is text, a number or a boolean.
 pub(super) fn json(field: &str, datagram: &[u8]) -> Option<u64> {
     let mut reader = serde_json::Deserializer::from_slice(datagram.get(..datagram.len().min(LARGEST))?);
     let found = Outer(field).deserialize(&mut reader).ok()??;
@@ -195,8 +195,8 @@ const LITTLE_ENDIAN: u8 = 1;
 const KEY_HASH: u16 = 0x0070;
 const SENTINEL: u16 = 1;
 
-/// The writer of the only data of a datagram of RTPS, and the instance if its key is there. `None` for others: heartbeats and
-/// acknowledgements, parts of large data, and what the protocol sends for itself.
+/// The writer of the only data of a datagram of RTPS, and the instance if its key is there. `None` for
+/// others: heartbeats and acknowledgements, parts of large data, and what the protocol sends for itself.
 pub(super) fn rtps(datagram: &[u8]) -> Option<u64> {
     let header = datagram.get(..20)?;
     if !header.starts_with(b"RTPS") {

@@ -117,7 +117,7 @@ fn flows_have_values_of_their_own() {
 }
 
 proptest! {
-    /// Whatever a program sends is looked into without harm: nothing panics, and the work is bounded by the length.
+    /// Any datagram of a program is parsed without harm: nothing panics, and the length bounds the work.
     #[test]
     fn any_bytes_have_a_key_or_none(rest in prop::collection::vec(any::<u8>(), 0..200), begin in 0..6_usize) {
         let begins = [&b""[..], b"{\"id\":", b"\xa2\x62id", b"\xbf\x62id", b"RTPS\x02\x03\x01\x0fguid prefix!\x15\x07", b"[[[["];

@@ -1,4 +1,4 @@
-//! Both ends under bursts, full buffers, closed viewers, losses and reconnections: sent = delivered + reasons.
+//! Both ends under bursts, full buffers, closed viewers, losses, reconnections: sent = delivered + reasons.
 
 use super::*;
 use crate::edge::ledger::streams::{Direction, StreamFigures};
@@ -148,8 +148,8 @@ struct World {
     untold: u64,
     fault: (bool, bool),
     is_connected: bool,
-    /// Datagrams that were passed on in connections that ended without a report: as to an end of an earlier version, those that no loss
-    /// was noticed of count as delivered.
+    /// Datagrams that were passed on in connections that ended without a report: as to an end of an earlier
+    /// version, those that no loss was noticed of count as delivered.
     unreported: u64,
     truth: Truth,
     /// Of the viewer's answers.
