@@ -1,10 +1,11 @@
-//! F2: mobile nodes with 802.11b radios, an ad hoc routing protocol and constant-bit-rate flows, under ns-2's rules.
+//! F2: mobile nodes with 802.11b radios, ad hoc routing and constant-bit-rate flows, under ns-2's rules.
 //!
-//! `cargo run --release -p whimbrel-lab --example manet -- MOBILITY [key value]...`, with the file of the movements, or a number
-//! of nodes that move by random waypoints at the density of 50 nodes in a square kilometre; and with the keys of
-//! `benches/peers/manet.tcl`, which is the same in ns-2, and of which the output has the names (`measure` has no effect;
-//! `causes 1` prints the causes of losses, `nearest 1` sends each flow to the nearest node). CPU seconds, the transmissions of
-//! the MACs and the stations that they reached, and the microseconds of CPU for each follow.
+//! `cargo run --release -p whimbrel-lab --example manet -- MOBILITY [key value]...`, with the file of the
+//! movements, or a number of nodes that move by random waypoints at the density of 50 nodes in a square
+//! kilometre; and with the keys of `benches/peers/manet.tcl`, which is the same in ns-2, and of which the
+//! output has the names (`measure` has no effect; `causes 1` prints the causes of losses, `nearest 1` sends
+//! each flow to the nearest node). CPU seconds, the transmissions of the MACs and the stations that they
+//! reached, and the microseconds of CPU for each follow.
 
 #[path = "../tests/support/manet.rs"]
 mod manet;

@@ -2,7 +2,8 @@
 //!
 //! A scenario is data ([`scenario`]), from which a [`scenario::Plan`] is resolved. A plan with a seed is a
 //! run ([`runner`]), whose results are tables ([`record`]). [`transport`] is the table of transports:
-//! the DCCP code of the sockets, a simulated TCP ([`tcp`]) and bare datagrams; [`traffic`] generates the data of applications.
+//! the DCCP code of the sockets, a simulated TCP ([`tcp`]) and bare datagrams; [`traffic`] generates the data
+//! of applications.
 //!
 //! ```
 //! use whimbrel_lab::{Document, run};

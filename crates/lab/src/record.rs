@@ -46,7 +46,7 @@ impl Record {
     pub(crate) fn add(&mut self, table: Table) {
         self.tables.push(table);
     }
-    /// Keeps the rows of each table whose word in `column` is accepted; tables without such a column stay as they are.
+    /// Keeps the rows whose word in `column` is accepted; tables without such a column remain unchanged.
     pub(crate) fn retain(&mut self, column: &str, accepted: impl Fn(&str) -> bool) {
         self.tables.iter_mut().for_each(|table| table.retain(column, &accepted));
     }

@@ -1,7 +1,8 @@
 //! Models of programs and proposals that repair lost datagrams, by their own rules.
 //!
-//! Each is a pair of ends without I/O: the sending end turns datagrams into messages, the receiving end turns messages into delivered
-//! datagrams and requests. Codes are ideal: as many coded packets as are missing restore them, which favours the rival where it uses XOR.
+//! Each is a pair of ends without I/O: the sending end turns datagrams into messages, the receiving end turns
+//! messages into delivered datagrams and requests. Codes are ideal: as many coded packets as are missing
+//! restore them, which favours the rival where it uses XOR.
 //!
 //! - [`srt`]: SRT in live mode;
 //! - [`rist`]: RIST as librist implements it;

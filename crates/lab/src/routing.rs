@@ -25,8 +25,8 @@ pub enum Protocol {
 /// Gives the node of each station a routing agent over that station, and returns the agents in the order of
 /// the stations. Each agent uses the random stream of its node's name for the purpose `routing`.
 ///
-/// The agents' routes replace those that the simulator computes; a policy that computes none for the medium, such as
-/// [`FixedRoutes`](whimbrel_netsim::FixedRoutes), is to be set.
+/// The agents' routes replace those that the simulator computes; a policy that computes none for the medium,
+/// such as [`FixedRoutes`](whimbrel_netsim::FixedRoutes), is to be set.
 ///
 /// # Panics
 /// If a node has a routing agent already.

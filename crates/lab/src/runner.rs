@@ -135,8 +135,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Records movements, routes and rates from now on, and up to `frames` frames on the air of each medium, for
-    /// [`replay`](Self::replay).
+    /// Records movements, routes and rates from now on, and up to `frames` frames on the air of each medium,
+    /// for [`replay`](Self::replay).
     pub fn record_replay(&mut self, frames: usize) {
         for medium in self.parts.stations.iter().filter_map(|stations| Some(stations.first()?.medium())) {
             self.simulator.with_medium(medium, |wifi: &mut WifiMedium, _| wifi.monitor(frames));
@@ -151,7 +151,7 @@ impl<'a> Run<'a> {
         self.replay = Some(replay);
     }
 
-    /// The movements and routes of the run and the frames on the air as JSON; `None` if they were not recorded.
+    /// The movements and routes of the run and the frames on the air as JSON; `None` if not recorded.
     pub fn replay(&self) -> Option<serde_json::Value> {
         let replay = self.replay.as_ref()?;
         Some(replay.json(self.plan, &self.simulator, &self.parts))

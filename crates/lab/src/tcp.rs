@@ -1,7 +1,7 @@
 //! A simulated TCP, to compare with: Tahoe, Reno, NewReno and SACK, as the RFCs have them or as ns-2 does.
 //!
-//! The two ends are machines without I/O: [`TcpSender`] has data, [`TcpReceiver`] accepts it. Data flows in one direction; a
-//! two-way exchange is two connections. Both are driven alike:
+//! The two ends are machines without I/O: [`TcpSender`] has data, [`TcpReceiver`] accepts it. Data flows in
+//! one direction; a two-way exchange is two connections. Both are driven alike:
 //!
 //! ```
 //! use whimbrel_lab::tcp::{TcpConfig, TcpReceiver, TcpSender, Variant};
@@ -26,15 +26,20 @@
 //!
 //! Scope:
 //!
-//! - Windows by any [`WindowLaw`](whimbrel_control::window::WindowLaw) (RFC 5681 unless another is given), the timer of RFC 6298,
-//!   fast retransmit and recovery (RFC 5681, RFC 6582, RFC 6675; RACK-TLP, RFC 8985, with PRR, RFC 9937), limited transmit (RFC 3042), delayed acknowledgements
-//!   (RFC 1122), timestamps (RFC 7323), ECN (RFC 3168) with an echo or with counted marks (AccECN, RFC 9768), idle restart, Nagle's algorithm, an opening SYN, a closing FIN.
-//! - The receiver's application reads at once, so the window offered never closes: there are no window probes.
-//! - Duplicate SACKs (RFC 2883); with RACK, reductions for segments that were only late are undone (RFC 3708, RFC 4015), and more reordering is tolerated.
+//! - Windows by any [`WindowLaw`](whimbrel_control::window::WindowLaw) (RFC 5681 unless another is given),
+//!   the timer of RFC 6298, fast retransmit and recovery (RFC 5681, RFC 6582, RFC 6675; RACK-TLP, RFC 8985,
+//!   with PRR, RFC 9937), limited transmit (RFC 3042), delayed acknowledgements (RFC 1122), timestamps (RFC
+//!   7323), ECN (RFC 3168) with an echo or with counted marks (AccECN, RFC 9768), idle restart, Nagle's
+//!   algorithm, an opening SYN, a closing FIN.
+//! - The receiver's application reads at once, so the window offered never closes: there are no window
+//!   probes.
+//! - Duplicate SACKs (RFC 2883); with RACK, reductions for segments that were only late are undone (RFC 3708,
+//!   RFC 4015), and more reordering is tolerated.
 //! - No urgent data, no path MTU discovery, no F-RTO (RFC 5682).
-//!   The third segment of the opening handshake carries the first data, and the receiving end does not close its own direction.
-//! - [`TcpConfig::rfc`] follows the RFCs, [`TcpConfig::linux`] is near Linux's of today, [`TcpConfig::ns2`] follows ns-2.35 segment by segment; there is a table of the
-//!   differences there.
+//!   The third segment of the opening handshake carries the first data, and the receiving end does not close
+//!   its own direction.
+//! - [`TcpConfig::rfc`] follows the RFCs, [`TcpConfig::linux`] is near Linux's of today, [`TcpConfig::ns2`]
+//!   follows ns-2.35 segment by segment; there is a table of the differences there.
 
 use whimbrel_units::Instant;
 

@@ -1,8 +1,8 @@
 //! The transports of the laboratory.
 //!
-//! A transport is a module with a [`Transport`]: the scenario keys that it has, and the two ends of a flow. A line in
-//! the table below makes it known to scenarios, runner, records and captures. A program may add transports of
-//! its own to a document ([`Transports::with`]).
+//! A transport is a module with a [`Transport`]: the scenario keys that it has, and the two ends of a flow. A
+//! line in the table below makes it known to scenarios, runner, records and captures. A program may add
+//! transports of its own to a document ([`Transports::with`]).
 
 pub mod dccp;
 pub mod explicit;
@@ -83,8 +83,8 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
     /// The scheme's short name in records: `ccid3`, `tcp-sack`, `udp`.
     fn scheme(&self) -> String;
 
-    /// `true` if the transport delivers packets as they were sent; `false` if it delivers a stream of bytes, whose
-    /// losses it retransmits.
+    /// `true` if the transport delivers packets as they were sent; `false` if it delivers a stream of bytes,
+    /// whose losses it retransmits.
     fn delivers_packets(&self) -> bool {
         true
     }
@@ -95,8 +95,8 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
     /// The sending and the receiving end.
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2];
 
-    /// Sets the parameters that depend on the traffic: the application data in a full packet, and `greedy` for
-    /// unlimited data.
+    /// Sets the parameters that depend on the traffic: the application data in a full packet, and `greedy`
+    /// for unlimited data.
     ///
     /// # Errors
     /// Names the key at fault; `key` is the key of the flow's table.

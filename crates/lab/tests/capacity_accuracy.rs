@@ -101,7 +101,7 @@ impl Cell {
 }
 
 const NEAR: f64 = 20.0;
-/// Neighbours are in range, stations two apart are not, but sense each other's carrier; three apart they are hidden.
+/// Neighbours are in range, stations two apart only sense each other's carrier; three apart they are hidden.
 const FAR: f64 = 240.0;
 
 fn cell(rate: f64, size: u32, senders: usize, spacing: f64, protects: bool) -> Cell {
@@ -113,9 +113,10 @@ fn assert_near(value: f64, expected: f64, tolerance: f64) {
     assert!((value / expected - 1.0).abs() < tolerance, "{value}, expected {expected}");
 }
 
-/// rt-Winf with RTS and CTS takes DATA and ACK for the whole of an exchange, that without them the SIFS between, too; both are
-/// therefore above what the medium carries, the more so the shorter the packets. IdleGap takes the rate of the header.
-/// AdHoc Probe's pairs contain all overhead but the backoff: the pair with the least delay has drawn two slots at most.
+/// rt-Winf with RTS and CTS takes DATA and ACK for the whole of an exchange, that without them the SIFS
+/// between, too; both are therefore above what the medium carries, the more so the shorter the packets.
+/// IdleGap takes the rate of the header. AdHoc Probe's pairs contain all overhead but the backoff: the pair
+/// with the least delay has drawn two slots at most.
 #[test]
 fn the_error_of_the_capacity_is_the_overhead_that_an_estimator_does_not_see() {
     // Errors in percent of rt-Winf with RTS and CTS, from DATA and ACK, of IdleGap and of AdHoc Probe.
@@ -141,7 +142,7 @@ fn the_error_of_the_capacity_is_the_overhead_that_an_estimator_does_not_see() {
         ] {
             assert_near(capacity, expected, 0.005);
         }
-        // The time between the packets of the best pair: DATA, SIFS, ACK and DIFS, and at most two slots of backoff.
+        // The time between the packets of the best pair: DATA, SIFS, ACK and DIFS, at most two backoff slots.
         let dispersion = f64::from(size) * 8.0 / without.adhoc_probe;
         let rest = dispersion - (time + 10.0 + 50.0);
         assert!((-1.0..41.0).contains(&rest), "{rate} {size}: {rest} us");
@@ -174,8 +175,8 @@ fn capacities_do_not_depend_on_the_number_of_senders() {
     }
 }
 
-/// Available bandwidths are shares of capacities that are too high. None of the estimators reports a saturated medium as such:
-/// backoff counts as idle time.
+/// Available bandwidths are shares of capacities that are too high. None of the estimators reports a
+/// saturated medium as such: backoff counts as idle time.
 #[test]
 fn available_bandwidths_are_above_what_is_left() {
     // Senders, load, then left, rt-Winf, data and ACK, IdleGap in Mbit/s.
@@ -193,8 +194,8 @@ fn available_bandwidths_are_above_what_is_left() {
     }
 }
 
-/// Station `n1` and the receiver `n0` are hidden from the onlooker, which receives the frames of `n2` and no response to them:
-/// it has no capacity, and IdleGap misses the frames of `n1`.
+/// Station `n1` and the receiver `n0` are hidden from the onlooker, which receives the frames of `n2` and no
+/// response to them: it has no capacity, and IdleGap misses the frames of `n1`.
 #[test]
 fn an_onlooker_that_is_hidden_from_the_receiver_has_no_capacity() {
     let outcome = cell(11.0, 1500, 2, FAR, true).outcome(0.3);

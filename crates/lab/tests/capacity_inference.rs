@@ -41,8 +41,8 @@ fn of(record: &Record, station: &str, column: &str) -> f64 {
     table.number(column, row).expect("a number")
 }
 
-/// Times in microseconds of an exchange with the long preamble and control frames at 1 Mbit/s or 2 Mbit/s: (DATA + ACK) of
-/// Figure 1, and the NAV of the RTS.
+/// Times in microseconds of an exchange with the long preamble and control frames at 1 Mbit/s or 2 Mbit/s:
+/// (DATA + ACK) of Figure 1, and the NAV of the RTS.
 fn exchange(rate: f64, size: f64) -> (f64, f64) {
     let control = 14.0 * 8.0 / rate.min(2.0) + 192.0;
     // 802.11 header and frame check sequence 28 bytes, LLC and SNAP 8 bytes.
@@ -82,12 +82,14 @@ fn rt_winf_infers_the_capacity_of_each_exchange_and_the_share_of_its_reservation
     }
 }
 
-/// Equations 7 to 9 with the slots that the MAC has drawn: the backoff that the reduction of the sender's available bandwidth
-/// stands for is a whole number of slots of CWmin, odd ones among them. Other states are not corrected.
+/// Equations 7 to 9 with the slots that the MAC has drawn: the backoff that the reduction of the sender's
+/// available bandwidth stands for is a whole number of slots of CWmin, odd ones among them. Other states are
+/// not corrected.
 #[test]
 fn the_collision_correction_uses_the_backoff_of_the_station() {
     let run_with = |controller: &str, seed: u64| {
-        // On a nearly idle medium, the receiver's estimate, which counts longer reservations, is as large as the sender's.
+        // On a nearly idle medium, the receiver's estimate, which counts longer reservations, is as large as
+        // the sender's.
         let changes = [
             ("wifi.air.controller", controller),
             ("simulation.duration", "4 s"),
@@ -96,7 +98,8 @@ fn the_collision_correction_uses_the_backoff_of_the_station() {
         let text = CELL.replace("law = \"xcp-winf\"\n", "");
         run(&document(&text, &changes).plan().unwrap_or_else(|error| panic!("{error}")), seed)
     };
-    // DIFS, SIFS and slot of 802.11b; RTS, CTS and DATA of 1500 bytes at 11 Mbit/s, control frames at 2 Mbit/s.
+    // DIFS, SIFS and slot of 802.11b; RTS, CTS and DATA of 1500 bytes at 11 Mbit/s, control frames at 2
+    // Mbit/s.
     let (difs, sifs, slot) = (50.0, 10.0, 20.0);
     let frames = (20.0 + 14.0) * 8.0 / 2.0 + 1536.0 * 8.0 / 11.0 + 3.0 * 192.0;
     let mut slots = Vec::new();
@@ -120,8 +123,8 @@ fn the_collision_correction_uses_the_backoff_of_the_station() {
     assert!(slots.iter().any(|count| count - least > 5.0), "{slots:?}");
 }
 
-/// A bulk transfer over two hops, mean of three runs: XCP and RCP assume the nominal rate of the medium, which no payload
-/// reaches and which the two hops share.
+/// A bulk transfer over two hops, mean of three runs: XCP and RCP assume the nominal rate of the medium,
+/// which no payload reaches and which the two hops share.
 #[test]
 fn estimates_raise_the_goodput_of_xcp_and_rcp_over_two_hops() {
     let with = |law: &str, transport: &str, details: &str| {

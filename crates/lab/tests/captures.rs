@@ -141,7 +141,7 @@ transport = "dccp"
 start = "1 s"
 "#;
 
-/// Every frame on the air is in the capture, with a valid frame check sequence; the packets in data frames decode.
+/// Every frame on the air is in the capture, with a valid check sequence; packets in data frames decode.
 #[test]
 fn frames_on_the_air_decode() {
     let plan = Document::from_toml(HOTSPOT).unwrap().plan().unwrap();
@@ -223,7 +223,7 @@ to = "right"
 transport = "dccp"
 "#;
 
-/// The first two data frames are the request and the reply (RFC 826), with the addresses of the packets that follow.
+/// The first two data frames are the request and the reply (RFC 826), with the addresses of later packets.
 #[test]
 fn address_resolution_precedes_the_first_packet_on_the_air() {
     let plan = Document::from_toml(PEERS).unwrap().plan().unwrap();

@@ -89,7 +89,7 @@ fn every_scheme_classifies_every_loss_and_names_its_evidence() {
                 assert_eq!(count(&record, &format!("{name}_judged")), right + wrong, "{scheme}");
                 assert_eq!(count(&record, &format!("{name}_misclassified")), wrong, "{scheme}");
             }
-            // A queue stands on this path nearly all the time. No other scheme is always right or always wrong.
+            // A queue stands on this path nearly all the time. No other scheme is always right or wrong.
             if scheme == "standing" {
                 assert!(queue[1] == 0 && radio[0] < radio[1] / 4, "{queue:?}, {radio:?}");
             } else {
@@ -153,8 +153,9 @@ fn names_that_no_scheme_has_are_refused() {
     );
 }
 
-/// Trip times by the two clocks grow or fall by 12 ms a minute. Left alone, a queue seems to fill, or to have emptied; corrected by the
-/// reverse path of the acknowledgements, `spike` errs about as often as with clocks that agree.
+/// Trip times by the two clocks grow or fall by 12 ms a minute. Left alone, a queue seems to fill, or to have
+/// emptied; corrected by the reverse path of the acknowledgements, `spike` errs about as often as with clocks
+/// that agree.
 #[test]
 fn a_sender_s_clock_that_drifts_is_corrected_though_its_queue_is_never_empty() {
     let errors = |drift: &str, corrected: &str| {

@@ -199,7 +199,8 @@ fn an_outage_is_survived() {
     }
 }
 
-/// A radio that wakes up: the first packets take 300 ms there and back, later ones 40 ms. A video of 1.3 Mbit/s follows.
+/// A radio that wakes up: the first packets take 300 ms there and back, later ones 40 ms. A video of 1.3
+/// Mbit/s follows.
 const WAKING_RADIO: &str = r#"
 [simulation]
 duration = "1 s"
@@ -226,9 +227,9 @@ packet_size = "1200 B"
 traffic = { kind = "cbr", rate = "1300 kbit/s" }
 "#;
 
-/// The first second has what the camera produces in it, but for the 60 ms before its end that are on the way. CCID 4 sends
-/// at most one packet per 10 ms (RFC 4828, Section 3), so that it only comes close to 100 packets per second from the first
-/// feedback on, after 0.45 s.
+/// The first second has what the camera produces in it, but for the 60 ms before its end that are on the way.
+/// CCID 4 sends at most one packet per 10 ms (RFC 4828, Section 3), so that it only comes close to 100
+/// packets per second from the first feedback on, after 0.45 s.
 #[test]
 fn a_slow_handshake_does_not_slow_the_first_second_of_a_stream() {
     for (ccid, least) in

@@ -33,7 +33,8 @@ fn dccp(name: &str, ccid: &str) -> String {
     flow(name, &format!("transport = \"dccp\"\nccid = \"{ccid}\""))
 }
 
-/// Share of the link, 95th percentile of the one-way delay in milliseconds, and packets lost in the queue, of a flow alone.
+/// Share of the link, 95th percentile of the one-way delay in milliseconds, and packets lost in the queue, of
+/// a flow alone.
 fn alone(ccid: &str, rate_mbps: f64) -> (f64, f64, f64) {
     let queue = format!("\"{} packets\"", (rate_mbps * 62.5).round());
     let rate = format!("\"{rate_mbps} Mbit/s\"");
@@ -49,7 +50,8 @@ fn the_delay_in_a_deep_queue_is_bounded_and_the_link_is_used() {
         let (used, delay, lost) = alone("delay-aware", rate_mbps);
         let transmission = 1200.0 * 8.0 / (rate_mbps * 1e3);
         assert!(used > 0.95, "{rate_mbps} Mbit/s: {used} of the link");
-        // A packet on the link before this one, and half of one that is under way, are beyond the control of the law.
+        // A packet on the link before this one, and half of one that is under way, are beyond the control of
+        // the law.
         assert!(delay < PROPAGATION + 2.5 * transmission + TARGET, "{rate_mbps} Mbit/s: {delay} ms");
         assert_eq!(lost, 0.0, "{rate_mbps} Mbit/s");
     }

@@ -60,7 +60,8 @@ fn drop_tail_fills_its_buffer() {
 /// Each holds the standing queue near its target, and the link stays busy.
 #[test]
 fn active_queue_management_keeps_the_queue_short_and_the_link_busy() {
-    // RED's average lies between its thresholds of 5 and 15 packets of 1.2 ms; CoDel's target is 5 ms, PIE's 15 ms.
+    // RED's average lies between its thresholds of 5 and 15 packets of 1.2 ms; CoDel's target is 5 ms, PIE's
+    // 15 ms.
     for (discipline, delays) in
         [("\"red\"", 4.0..18.0), ("\"codel\"", 2.0..15.0), ("\"pie\"", 8.0..22.0), ("\"dualpi2\"", 8.0..22.0)]
     {

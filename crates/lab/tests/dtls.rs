@@ -71,7 +71,8 @@ fn data_wait_for_the_second_handshake() {
     };
     let first = |encryption: &str| arrivals(&record(&text("", &flow(encryption), ""), 1))[0];
     let (plain, secured) = (first(""), first("encryption = \"dtls\""));
-    // Two round trips of 40 ms more, and the time to send 2.5 kB of certificates at 2 Mbit/s and as congestion control permits.
+    // Two round trips of 40 ms more, and the time to send 2.5 kB of certificates at 2 Mbit/s and as
+    // congestion control permits.
     let more = secured - plain;
     assert!((0.08..0.25).contains(&more), "{more} s: {plain} and {secured}");
 }

@@ -145,7 +145,8 @@ fn reports_to_the_sender_are_true() {
     }
 }
 
-/// The corruption is not detected: there is no Data Checksum, and the packet's checksum does not cover the data.
+/// The corruption is not detected: there is no Data Checksum, and the packet's checksum does not cover the
+/// data.
 #[test]
 fn corruption_without_a_data_checksum_is_not_reported() {
     let record = simulate(PATH, &[VIDEO, ("flow.flow.dccp.data_checksum", "false")]);
@@ -244,8 +245,9 @@ fn classifiers_on_trial_classify_packets_reported_as_corrupt() {
     }
 }
 
-/// The radio of the paper's wireless backbone with 7.8 % loss: with reports from the packets themselves, the experiment uses
-/// the path as well as with the true cause of each loss; CCID 3 uses half of it, with or without reports.
+/// The radio of the paper's wireless backbone with 7.8 % loss: with reports from the packets themselves, the
+/// experiment uses the path as well as with the true cause of each loss; CCID 3 uses half of it, with or
+/// without reports.
 #[test]
 fn evidence_on_the_wire_is_worth_as_much_as_the_truth() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -45,8 +45,8 @@ fn xcp_uses_a_dumbbell_fairly_with_an_empty_queue() {
         assert!(utilization >= 0.98, "{reading}: {utilization}");
         assert!(queue < 3.0, "{reading}: {queue}");
         assert_eq!(dropped, 0.0, "{reading}");
-        // ns-2's router bounds the feedback of a packet by the pools: 0.9988, without that bound 0.9997. The difference
-        // stays; after 60 s it is 0.9981.
+        // ns-2's router bounds the feedback of a packet by the pools: 0.9988, without that bound 0.9997. The
+        // difference stays; after 60 s it is 0.9981.
         let least = if reading == "ns-2" { 0.998 } else { 0.999 };
         assert!(fairness > least, "{reading}: {fairness}");
     }
@@ -136,8 +136,8 @@ fn xcp_is_fair_to_a_flow_that_joins_within_fifty_round_trips() {
     assert_eq!(link(&record, "bottleneck", "dropped_packets"), 0.0);
 }
 
-/// Steps of the capacity: the law follows the rate of the link. At 5 Mbit/s windows have 2.3 packets of 1000 bytes, which
-/// leaves 3.6 % unused (3.9 % without a step); with packets of 250 bytes 0.5 %.
+/// Steps of the capacity: the law follows the rate of the link. At 5 Mbit/s windows have 2.3 packets of 1000
+/// bytes, which leaves 3.6 % unused (3.9 % without a step); with packets of 250 bytes 0.5 %.
 #[test]
 fn xcp_follows_steps_of_the_capacity() {
     let text = format!(
@@ -160,7 +160,8 @@ fn xcp_follows_steps_of_the_capacity() {
     }
 }
 
-/// XCP and RCP with round-trip times from 10 ms to 2 s: stable, fair, and no drop with a buffer of a bandwidth-delay product.
+/// XCP and RCP with round-trip times from 10 ms to 2 s: stable, fair, and no drop with a buffer of a
+/// bandwidth-delay product.
 #[test]
 fn utilization_and_queue_are_stable_for_any_round_trip_time() {
     for scheme in ["xcp", "rcp"] {

@@ -14,8 +14,8 @@ const SIZES: [u32; 8] = [5, 10, 20, 40, 80, 160, 320, 640];
 /// Tail index of the Pareto distribution.
 const SHAPE: f64 = 1.2;
 
-/// Transfers over one link with a round-trip time of 0.1 s that come at random times: for 0.4 s, and in the 0.6 s that are
-/// measured.
+/// Transfers over one link with a round-trip time of 0.1 s that come at random times: for 0.4 s, and in the
+/// 0.6 s that are measured.
 ///
 /// The setting is Dukkipati and McKeown's, Figure 12 (2.4 Gbit/s, a load of 0.9, sizes by Pareto with 1.2 and
 /// a mean of 25 packets of 1000 bytes, alpha 0.1, beta 1), for a second instead of 300, so that a test takes
@@ -58,10 +58,10 @@ fn mean_completion(record: &Record, size: u32) -> f64 {
     times.iter().sum::<f64>() / times.len() as f64
 }
 
-/// FCT = 1.5 RTT + L / (C (1 - rho)): within 10 % up to 320 packets, and 15 % more for 640, as the rate rises slowly from 0.05 C
-/// with alpha = 0.1 (docs/explicit-rate.md). RCP shares a processor as far as
-/// many transfers come in a round-trip time: with 120 Mbit/s instead of 2.4 Gbit/s, transfers of 40 packets take 25 % more,
-/// with 480 Mbit/s 9 %, with 1.2 Gbit/s 6 %.
+/// FCT = 1.5 RTT + L / (C (1 - rho)): within 10 % up to 320 packets, and 15 % more for 640, as the rate rises
+/// slowly from 0.05 C with alpha = 0.1 (docs/explicit-rate.md). RCP shares a processor as far as
+/// many transfers come in a round-trip time: with 120 Mbit/s instead of 2.4 Gbit/s, transfers of 40 packets
+/// take 25 % more, with 480 Mbit/s 9 %, with 1.2 Gbit/s 6 %.
 #[test]
 fn completion_times_under_rcp_are_those_of_processor_sharing() {
     let controller = "controller = { law = \"rcp\", alpha = 0.1, beta = 1.0 }\n";

@@ -1,4 +1,4 @@
-//! XCP, RCP, blind XCP and ABC in the simulated network: the figures of Katabi 2002 and of RCP, beyond one dumbbell.
+//! XCP, RCP, blind XCP and ABC in the simulated network: figures of Katabi 2002 and RCP beyond one dumbbell.
 
 use std::fmt::Write as _;
 
@@ -16,8 +16,8 @@ struct Flow {
     keys: String,
 }
 
-/// Routers `r0`, `r1`, ... in a chain of links `c0`, `c1`, ... with the given keys, and flows over it, each with a source
-/// and a sink of its own. A flow from a later to an earlier router uses the reverse direction.
+/// Routers `r0`, `r1`, ... in a chain of links `c0`, `c1`, ... with the given keys, and flows over it, each
+/// with a source and a sink of its own. A flow from a later to an earlier router uses the reverse direction.
 fn chain(links: &[String], access: &str, flows: &[Flow]) -> String {
     let mut text = String::new();
     for router in 0..=links.len() {
@@ -90,9 +90,9 @@ fn xcp_and_rcp_are_stable_with_a_round_trip_time_of_a_millisecond() {
     }
 }
 
-/// Katabi 2002, Figure 4: 50 flows and 50 in the other direction, RTT 80 ms, a buffer of a bandwidth-delay product. The flows
-/// start within a second. Without the flows in the other direction the queue has 3 to 12 packets instead of 57 to 880; that
-/// compressed acknowledgements fill it is a guess.
+/// Katabi 2002, Figure 4: 50 flows and 50 in the other direction, RTT 80 ms, a buffer of a bandwidth-delay
+/// product. The flows start within a second. Without the flows in the other direction the queue has 3 to 12
+/// packets instead of 57 to 880; that compressed acknowledgements fill it is a guess.
 #[test]
 fn figure_4_utilization_is_high_at_any_capacity_without_a_drop() {
     for (rate, queue) in [(20.0, 200), (80.0, 800), (320.0, 3200)] {
@@ -117,7 +117,7 @@ fn figure_4_utilization_is_high_at_any_capacity_without_a_drop() {
     }
 }
 
-/// Katabi 2002, Figure 8: 30 flows over 30 Mbit/s, with RTTs of 40 ms or of 40 ms to 330 ms in steps of 10 ms.
+/// Katabi 2002, Figure 8: 30 flows over 30 Mbit/s, with RTTs of 40 ms, or of 40 to 330 ms in steps of 10 ms.
 #[test]
 fn figure_8_flows_are_fair_with_different_round_trip_times() {
     for step in [0.0, 10.0] {
@@ -225,7 +225,7 @@ fn blind_xcp_fills_links_of_unknown_rate_without_a_drop() {
     }
 }
 
-/// The growth of the queue is what reveals a capacity that falls: without that term, the link has 92 % after the step.
+/// The growth of the queue reveals a falling capacity: without that term, the link has 92 % after the step.
 #[test]
 fn blind_xcp_uses_a_link_whose_capacity_falls_to_a_tenth() {
     let flows: Vec<Flow> = (0..5).map(|_| flow([0, 1], [2.0, 2.0], "xcp")).collect();

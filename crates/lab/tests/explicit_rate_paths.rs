@@ -1,4 +1,5 @@
-//! Explicit rate control where the path does not match the law: given capacities, steps, and paths without a router.
+//! Explicit rate control where the path does not match the law: given capacities, steps, and paths without a
+//! router.
 
 use crate::rates;
 use crate::simulation;

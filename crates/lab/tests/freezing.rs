@@ -1,4 +1,5 @@
-//! Handovers, simulated: losses avoided, rates restored and capacity found by freezing (`papers/freeze`, Section 4).
+//! Handovers, simulated: losses avoided, rates restored and capacity found by freezing (`papers/freeze`,
+//! Section 4).
 
 use whimbrel_lab::Record;
 use whimbrel_lab::record::Table;
@@ -91,14 +92,16 @@ fn probing_by_the_receive_rate_finds_a_larger_capacity_within_a_second() {
     let following = simulate(HANDOVER, &[("flow[0].dccp.freeze.restart", "following")]);
     let unaware = simulate(HANDOVER, UNAWARE);
     assert!(goodput(&following, 64.0, 65.0) > 0.9 * 6.0, "{}", goodput(&following, 64.0, 65.0));
-    // The loss of the outage leaves it with the old path's rate, from which it grows with congestion avoidance.
+    // The loss of the outage leaves it with the old path's rate, from which it grows with congestion
+    // avoidance.
     assert!(goodput(&unaware, 64.0, 65.0) < 0.6 * 6.0, "{}", goodput(&unaware, 64.0, 65.0));
     assert_eq!(states(&following), ["", "normal", "frozen", "restoring", "probing", "settling", "normal"]);
     // The history fits the rate found: what follows is no slow start.
     assert!(goodput(&following, 65.0, 80.0) > 0.9 * 6.0);
 }
 
-/// A greedy stream with a warning of a handover between two measured networks, without round-trip times on the wire (RFC 6323).
+/// A greedy stream with a warning of a handover between two measured networks, without round-trip times on
+/// the wire (RFC 6323).
 const NETWORKS: &str = r#"
 [variables]
 old = "802.16"
@@ -132,8 +135,8 @@ interval = "100 ms"
 
 #[test]
 fn the_receive_rate_finds_the_capacity_whatever_the_round_trip_time_was_before() {
-    // From 170 to 40 ms the receiver would measure over too long a time, and from 40 to 170 ms synthesise a history for too
-    // short a one. 500 of 536 bytes are data.
+    // From 170 to 40 ms the receiver would measure over too long a time, and from 40 to 170 ms synthesise a
+    // history for too short a one. 500 of 536 bytes are data.
     for (old, new, capacity) in [("802.16", "802.11g", 54.0), ("802.11g", "802.16", 9.5)] {
         let [from, to] = [old, new].map(|name| format!("\"{name}\""));
         let record = simulate(NETWORKS, &[("variables.old", &from), ("variables.new", &to)]);
@@ -146,7 +149,7 @@ fn the_receive_rate_finds_the_capacity_whatever_the_round_trip_time_was_before()
 fn probing_by_p_works_where_p_is_falling_and_ends_at_once_where_a_recent_loss_holds_it_still() {
     let handover_at = |at: f64| simulate(HANDOVER, &[("handover[0].time", &format!("{at} s"))]);
     let p = |record: &Record, at: f64| mean(record, "loss_event_rate", at, at + 0.06);
-    // One loss event takes about two seconds of this stream; S0 < S1 (equation 8) for about the first of them.
+    // A loss event takes about two seconds of this stream; S0 < S1 (equation 8) for about the first of them.
     let still = handover_at(60.4);
     assert_eq!(p(&still, 60.0), p(&still, 60.1));
     assert!(goodput(&still, 64.4, 65.4) < 0.7 * 6.0, "{}", goodput(&still, 64.4, 65.4));
@@ -183,7 +186,7 @@ fn an_outage_without_warning_is_undone_by_the_next_report_of_the_receiver() {
     // Packets sent into the gap are lost, and it takes as long to detect its end.
     assert!(number(&silence, "lost_down") > 100.0);
     assert!(goodput(&silence, 63.0, 63.5) < 0.1);
-    // But then the rate is what it was: after a probe, which comes half the length of the outage later at most.
+    // But then the rate is what it was: after a probe, at most half the length of the outage later.
     assert!(goodput(&silence, 64.5, 65.0) > 0.8 * 1.9, "{}", goodput(&silence, 64.5, 65.0));
     // Without that, the outage is one loss event, and the first report of the receiver after it counts.
     assert!(goodput(&unaware, 64.5, 65.0) > 0.8 * 1.9, "{}", goodput(&unaware, 64.5, 65.0));

@@ -59,7 +59,8 @@ fn in_flight(record: &whimbrel_lab::Record) -> f64 {
 
 #[test]
 fn queued_packets_are_lost_too_unless_the_link_holds_them() {
-    // 2 Mbit/s into 384 kbit/s: 50 packets are at the link when it goes down, and one of them is under transmission.
+    // 2 Mbit/s into 384 kbit/s: 50 packets are at the link when it goes down, and one of them is under
+    // transmission.
     let full = [("flow[0].traffic.rate", "2 Mbit/s"), ("link.radio.network", "umts")];
     let dropped = number(&simulate(WALK, &full), "lost_down");
     let held =

@@ -105,7 +105,8 @@ fn coupled_marking_gives_both_kinds_similar_rates_at_25_ms() {
     }
 }
 
-/// On a short path the Classic queue is most of the round-trip time of CUBIC: 25 ms against 10 ms. As a flow of 25 ms, Prague has a rate like CUBIC's.
+/// On a short path the Classic queue is most of the round-trip time of CUBIC: 25 ms against 10 ms. As a flow
+/// of 25 ms, Prague has a rate like CUBIC's.
 #[test]
 fn rtt_independence_keeps_a_short_path_from_dominating() {
     let changes = [("link.bottleneck.delay", "\"5 ms\"")];

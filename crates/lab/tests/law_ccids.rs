@@ -75,7 +75,8 @@ fn shares(law: &str, discipline: &str, keys: &str) -> (f64, f64) {
     (sum(["t0", "t1"]), sum(["d0", "d1"]))
 }
 
-/// No queue, and the same law: the long-run rates are equal. (A timeout repeats data in TCP, and loses it in DCCP.)
+/// No queue, and the same law: the long-run rates are equal. (A timeout repeats data in TCP, and loses it in
+/// DCCP.)
 #[test]
 fn under_random_losses_each_law_has_the_rate_of_its_tcp() {
     for law in ["cubic", "veno", "prague"] {
@@ -86,8 +87,9 @@ fn under_random_losses_each_law_has_the_rate_of_its_tcp() {
     }
 }
 
-/// The window of Westwood+ after a loss is the product of bandwidth and delay that the sender has measured, which multiplies small differences. That
-/// CCID 253 is slower than TCP where losses are frequent may be due to its windows of whole packets: a guess.
+/// The window of Westwood+ after a loss is the product of bandwidth and delay that the sender has measured,
+/// which multiplies small differences. That CCID 253 is slower than TCP where losses are frequent may be due
+/// to its windows of whole packets: a guess.
 #[test]
 fn westwood_has_the_rate_of_its_tcp_while_losses_are_rare() {
     let ratio = dccp("westwood", "0.0005") / tcp("westwood", "0.0005");
@@ -96,7 +98,8 @@ fn westwood_has_the_rate_of_its_tcp_while_losses_are_rare() {
     assert!((0.7..1.06).contains(&ratio), "{ratio}");
 }
 
-/// The Classic queue of DualPI2, which does not depend on the phase of packets as a full drop-tail queue does.
+/// The Classic queue of DualPI2, which does not depend on the phase of packets as a full drop-tail queue
+/// does.
 #[test]
 fn each_law_shares_a_queue_evenly_with_its_tcp() {
     for law in ["cubic", "veno", "westwood"] {

@@ -121,9 +121,10 @@ fn tfrc_and_tcp_share_a_bottleneck() {
     }
 }
 
-/// The round-trip time signalled to the receiver determines which losses are one event; with many flows at a DropTail queue that, and the
-/// order of starting, must not decide the shares of the bottleneck. The shares of three seeds lie close together in either case, over half a minute as over a
-/// whole one; without TCP's jitter they are 0.44 with the round-trip time signalled, and 1.03 to 1.2 without.
+/// The round-trip time signalled to the receiver determines which losses are one event; with many flows at a
+/// DropTail queue that, and the order of starting, must not decide the shares of the bottleneck. The shares
+/// of three seeds lie close together in either case, over half a minute as over a whole one; without TCP's
+/// jitter they are 0.44 with the round-trip time signalled, and 1.03 to 1.2 without.
 #[test]
 fn sixteen_tfrc_flows_share_alike_whatever_the_seed_and_the_rule_for_loss_events() {
     for rtt_estimate in ["true", "false"] {

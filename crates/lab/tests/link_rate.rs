@@ -1,5 +1,5 @@
-//! A TFRC sender at an 802.11 client that moves to a slower cell: freezing with its station, and rt-Winf's estimate as the rate of the
-//! restart and as a limit.
+//! A TFRC sender at an 802.11 client that moves to a slower cell: freezing with its station, and rt-Winf's
+//! estimate as the rate of the restart and as a limit.
 
 use whimbrel_lab::Record;
 
@@ -117,7 +117,7 @@ fn a_sender_that_follows_its_station_is_frozen_until_its_path_is_complete() {
 fn a_restart_at_the_rate_of_the_link_uses_the_estimate_of_the_new_cell() {
     // rt-Winf's capacity of 1500 bytes at 1 Mbit/s, of which 1464 are data: 12,000 bits in 12,464 + 304 us.
     let capacity = 1464.0 * 8.0 / 12_768.0;
-    // The sender's own packets, which waited for the association, occupy the medium for most of the second before.
+    // The sender's own packets, which waited for the association, occupied most of the second before.
     for (restart, least) in [("link-capacity", 0.9), ("link-available", 0.1)] {
         let rate = restored(restart);
         assert!(rate <= capacity * 1.01 && rate > least * capacity, "{restart}: {rate} of {capacity}");

@@ -50,8 +50,8 @@ fn each_law_fills_a_drop_tail_path_without_timeouts() {
     }
 }
 
-/// The path of `interop/stacks/emulated.py` on which 5 % of the packets are late by 50 ms: Linux 6.18 sends 7.95 Mbit/s with Reno and
-/// 7.97 with CUBIC.
+/// The path of `interop/stacks/emulated.py` on which 5 % of the packets are late by 50 ms: Linux 6.18 sends
+/// 7.95 Mbit/s with Reno and 7.97 with CUBIC.
 #[test]
 fn reordering_costs_linux_nothing() {
     let netem =
@@ -72,7 +72,7 @@ fn reordering_costs_linux_nothing() {
     assert!(without < 2e6, "{without}");
 }
 
-/// Where each twentieth packet is lost, retransmissions are lost as well: RFC 6675 waits for a timeout, RACK does not.
+/// If each twentieth packet is lost, so are retransmissions: RFC 6675 waits for a timeout, RACK does not.
 #[test]
 fn rack_repairs_lost_retransmissions_without_timeouts() {
     let loss = [("link.path.loss", "{ model = \"bernoulli\", rate = 0.05 }")];
@@ -118,8 +118,9 @@ fn each_part_of_the_preset_can_be_changed() {
     }
 }
 
-/// The path of `interop/stacks/tcp.py`: a token bucket of 8 Mbit/s of Ethernet frames of 1514 bytes, and a round-trip time of 50 ms. The
-/// bucket passes a packet at the end of the one before, so that a packet takes no time of its own.
+/// The path of `interop/stacks/tcp.py`: a token bucket of 8 Mbit/s of Ethernet frames of 1514 bytes, and a
+/// round-trip time of 50 ms. The bucket passes a packet at the end of the one before, so that a packet takes
+/// no time of its own.
 const EMULATED: &str = r#"
 [simulation]
 duration = "1010 s"

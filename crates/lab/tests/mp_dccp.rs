@@ -2,8 +2,8 @@
 
 use whimbrel_lab::{Document, Record, run};
 
-/// Two radios between a phone and a server, a flow of 95 datagrams a second from the phone, and the end of the Wi-Fi after
-/// 10 s, for `outage`.
+/// Two radios between a phone and a server, a flow of 95 datagrams a second from the phone, and the end of
+/// the Wi-Fi after 10 s, for `outage`.
 fn text(outage: &str, flow: &str) -> String {
     format!(
         r#"
@@ -95,8 +95,8 @@ fn lost(record: &Record) -> u64 {
 #[test]
 fn a_dead_path_loses_its_traffic_within_its_timeout() {
     let record = record("9 s", "");
-    // The Wi-Fi has a round-trip time of about 22 ms, and CCID 3 reports once in one: the timeout is at its lower bound of
-    // 200 ms. A datagram leaves each 10.5 ms.
+    // The Wi-Fi has a round-trip time of about 22 ms, and CCID 3 reports once in one: the timeout is at its
+    // lower bound of 200 ms. A datagram leaves each 10.5 ms.
     let (gap, lost) = (longest_gap(&record), lost(&record));
     assert!((0.2..0.26).contains(&gap), "{gap}");
     assert!((15..=25).contains(&lost), "{lost}");
@@ -143,7 +143,8 @@ fn the_bond_carries_more_than_either_path() {
     assert!(rate > 7.0e6, "{rate}");
 }
 
-/// The same walk with one connection, whose link becomes the mobile network 300 ms after the end of the Wi-Fi.
+/// The same walk with one connection, whose link becomes the mobile network 300 ms after the end of the
+/// Wi-Fi.
 fn single(freeze: &str) -> Record {
     let text = format!(
         r#"
@@ -199,7 +200,7 @@ fn the_table_of_handovers() {
     }
     let [plain, frozen, broken, made, redundant] =
         rows.map(|(_, record)| (lost(&record), longest_gap(&record)));
-    // A warning saves the data, not the time without a link; a second path that is up saves most of that time.
+    // A warning saves the data, not the time without a link; a second path saves most of that time.
     assert!(frozen.0 < plain.0 / 2 && frozen.1 >= 0.3, "{frozen:?} {plain:?}");
     assert!(
         made.1 < broken.1 && redundant.1 < made.1 / 2.0 && redundant.0 == 0,
@@ -222,7 +223,8 @@ fn keys_are_checked() {
 
 #[test]
 fn an_encrypted_connection_has_one_session_for_all_paths() {
-    // The Wi-Fi carries the first subflow, and fails during the handshake of DTLS, before the first record of the server arrives.
+    // The Wi-Fi carries the first subflow, and fails during the handshake of DTLS, before the first record of
+    // the server arrives.
     let text = text("9 s", r#"multipath = { encryption = "dtls" }"#)
         .replace(r#"time = "10 s""#, r#"time = "41 ms""#)
         .replace(r#"duration = "9 s""#, r#"duration = "5 s""#);

@@ -36,7 +36,7 @@ dccp = { rtt_estimate = false }
 #[test]
 fn a_constant_delay_adds_to_both_directions() {
     let record = simulate(PATH, &[]);
-    // 24 + 26 ms in each direction, 8.2 ms to send 1028 bytes at 1 Mbit/s, and a fraction of that for the feedback.
+    // 24 + 26 ms in each direction, 8.2 ms to send 1028 bytes at 1 Mbit/s, a fraction of that for feedback.
     let rtt = number(&record, "rtt_mean_s");
     assert!((0.108..0.110).contains(&rtt), "{rtt}");
     assert_eq!(number(&record, "reordered_packets"), 0.0);
@@ -55,7 +55,7 @@ fn packets_overtake_and_none_is_lost() {
     let share = number(&overtaking, "reordered_packets") / number(&overtaking, "received_packets");
     // 1 - 0.95^13 = 0.49, less the packets that overtake themselves.
     assert!((0.4..0.5).contains(&share), "{share}");
-    // Delays of 6 to 46 ms. A late packet's loss is forgiven (RFC 5348, Section 5.1), so that TFRC gets along.
+    // Delays of 6 to 46 ms. A late packet's loss is forgiven (RFC 5348, Section 5.1), so TFRC gets along.
     let late = simulate(PATH, &[("variables.jitter", "20 ms"), bulk, wide]);
     let share = number(&late, "reordered_packets") / number(&late, "received_packets");
     assert!(share > 0.6, "{share}");

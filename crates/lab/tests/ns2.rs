@@ -1,8 +1,9 @@
 //! Comparison with ns-2: one flow over each topology of paper `lda`, simulated by both.
 //!
-//! `benches/peers/lda.tcl` is the network of `examples/scenarios/{wb,wlh}.toml` for ns-2. TCP moves as much in both;
-//! TFRC does where ns-2 is given the retransmission timeout of RFC 5348; where it is not, the throughput equation with
-//! ns-2's own timeout explains the difference. `papers/lda/README.md` has the details.
+//! `benches/peers/lda.tcl` is the network of `examples/scenarios/{wb,wlh}.toml` for ns-2. TCP moves as much
+//! in both; TFRC does where ns-2 is given the retransmission timeout of RFC 5348; where it is not, the
+//! throughput equation with ns-2's own timeout explains the difference. `papers/lda/README.md` has the
+//! details.
 //!
 //! Without `ns` nothing is compared, unless REQUIRE_ALL=1 requires it.
 
@@ -156,15 +157,17 @@ impl Ours {
         Self::run(topology, &topology.document())
     }
 
-    /// With the round-trip time signalled, the receiver separates loss events by it, as ns-2's does (RFC 5348, Section 5.2).
+    /// With the round-trip time signalled, the receiver separates loss events by it, as ns-2's does (RFC
+    /// 5348, Section 5.2).
     fn tfrc_with_rtt_signalled(topology: Topology) -> Self {
         let mut document = topology.document();
         document.set("flow[0].dccp.rtt_estimate", "true").unwrap();
         Self::run(topology, &document)
     }
 
-    /// With TFRC as ns-2 has it, as far as there are switches: damped (RFC 5348, Section 4.5), t_RTO on a clock of 100 ms, loss
-    /// events by the round-trip time, and the initial window of RFC 3390 (`rate_init_option_`).
+    /// With TFRC as ns-2 has it, as far as there are switches: damped (RFC 5348, Section 4.5), t_RTO on a
+    /// clock of 100 ms, loss events by the round-trip time, and the initial window of RFC 3390
+    /// (`rate_init_option_`).
     fn tfrc_like_ns2(topology: Topology, damped: bool) -> Self {
         let mut document = topology.document();
         let settings = [
@@ -251,7 +254,7 @@ fn tfrc_moves_as_much_with_the_same_rule_for_loss_events() {
     let by_time = Ours::tfrc_with_rtt_signalled(Wb);
     let ns2 = ns2_throughput(Wb, "TFRC", &with_timeout(4.0 * by_time.flow("rtt_mean_s")));
     assert_within(2.0, "TFRC Wb, t_RTO = 4R, events by time", by_time.throughput(), ns2);
-    // The window counter must advance by five quarters of a round-trip time: fewer events (RFC 4342, Section 10.2).
+    // The window counter must advance by five quarters of an RTT: fewer events (RFC 4342, Section 10.2).
     let p = |ours: &Ours| ours.flow("loss_event_rate_mean");
     let ratio = p(&by_counter) / p(&by_time);
     assert!((0.85..0.97).contains(&ratio), "p is {ratio} times as high by the window counter");
@@ -298,8 +301,8 @@ fn timeout_in_equation(rate: f64, rtt: f64, p: f64) -> f64 {
     (PACKET / rate - rtt * (2.0 * p / 3.0).sqrt()) / (3.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p))
 }
 
-/// By itself ns-2 estimates t_RTO as a TCP with a clock of 100 ms does, where RFC 5348 has 4R. On the short path that
-/// is longer, on the long one shorter; the equation with its timeout turns our throughput into its.
+/// By itself ns-2 estimates t_RTO as a TCP with a clock of 100 ms does, where RFC 5348 has 4R. On the short
+/// path that is longer, on the long one shorter; the equation with its timeout turns our throughput into its.
 #[test]
 fn tfrc_differs_from_ns_2_s_by_the_timeout_in_the_equation() {
     if !ns2_is_there() {
@@ -324,7 +327,8 @@ fn tfrc_differs_from_ns_2_s_by_the_timeout_in_the_equation() {
     }
 }
 
-/// ns-2 damps, unless `ca_` is 0. With the same switch at both, and its t_RTO at both, each of the two moves as much as the other.
+/// ns-2 damps, unless `ca_` is 0. With the same switch at both, and its t_RTO at both, each of the two moves
+/// as much as the other.
 #[test]
 fn damped_tfrc_moves_as_much_as_ns_2_s_damped_one() {
     if !ns2_is_there() {

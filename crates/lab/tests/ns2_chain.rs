@@ -50,7 +50,8 @@ fn segments_per_second(hops: usize, seed: u64) -> f64 {
     delivered as f64 / f64::from(SEGMENT) / DURATION as f64
 }
 
-/// The median of a side's runs: a run in which DSDV has a loop for the last quarter, as one of ns-2's, does not move it.
+/// The median of a side's runs: a run in which DSDV has a loop for the last quarter, as one of ns-2's, does
+/// not move it.
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;

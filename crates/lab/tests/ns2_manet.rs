@@ -1,4 +1,5 @@
-//! 50 mobile nodes with DSDV and AODV, compared with figures that ns-2.35 itself produced of the same movements and traffic.
+//! 50 mobile nodes with DSDV and AODV, compared with figures that ns-2.35 itself produced of the same
+//! movements and traffic.
 //!
 //! ns-2 is a realisation, as a run here is: means over several seeds are compared.
 
@@ -66,7 +67,8 @@ fn deviation(case: &str, column: &str, runs: &[Figures], value: Figure) -> (f64,
     (ours / theirs - 1.0, (error / theirs).hypot(own_error / ours))
 }
 
-/// Checks that the deviations of figures from ns-2's are the expected ones within a tolerance, in both directions.
+/// Checks that the deviations of figures from ns-2's are the expected ones within a tolerance, in both
+/// directions.
 fn check(case: &str, runs: &[Figures], columns: &[(&str, Figure, f64, f64)]) {
     assert!(runs.iter().all(|run| run.sent as f64 == recorded(case, "sent")[0]));
     for &(column, value, expected, tolerance) in columns {
@@ -75,8 +77,9 @@ fn check(case: &str, runs: &[Figures], columns: &[(&str, Figure, f64, f64)]) {
     }
 }
 
-/// Measured with forty seeds, with standard errors: received -1.1 % +- 0.7 %, hops +0.7 % +- 0.4 %, messages -1.3 % +- 0.5 %, bytes
-/// -0.3 % +- 0.5 %, delay +3 % +- 9 % (some seeds have a loop or a break that delays a few packets for seconds).
+/// Measured with forty seeds, with standard errors: received -1.1 % +- 0.7 %, hops +0.7 % +- 0.4 %, messages
+/// -1.3 % +- 0.5 %, bytes -0.3 % +- 0.5 %, delay +3 % +- 9 % (some seeds have a loop or a break that delays a
+/// few packets for seconds).
 #[test]
 fn delivery_hops_overhead_and_delay_of_dsdv_agree_with_ns2() {
     let runs = runs(Protocol::Dsdv(DsdvConfig::NS2), LIGHT, 200.0, 4);
@@ -93,7 +96,7 @@ fn delivery_hops_overhead_and_delay_of_dsdv_agree_with_ns2() {
     );
 }
 
-/// The timing that is not ns-2's: more packets arrive, and a station announces changes once per second at most.
+/// The timing that is not ns-2's: more packets arrive, and a station announces changes at most once a second.
 #[test]
 fn by_default_dsdv_delivers_more_than_ns2s() {
     let duration = 60.0;
@@ -107,9 +110,9 @@ fn by_default_dsdv_delivers_more_than_ns2s() {
     assert!(run.messages as f64 <= 50.0 * (duration + 1.0), "{} messages", run.messages);
 }
 
-/// Measured with eight seeds: received -0.3 % +- 0.2 %, hops -0.5 % +- 0.8 %, messages -1.3 % +- 3.5 %, bytes -2.2 % +- 3.5 %,
-/// delay -20 % +- 14 %. Without address resolution, messages are -14.0 %, bytes -14.8 % and the delay -45 %: route replies that
-/// ns-2's address resolution drops lead to further searches.
+/// Measured with eight seeds: received -0.3 % +- 0.2 %, hops -0.5 % +- 0.8 %, messages -1.3 % +- 3.5 %, bytes
+/// -2.2 % +- 3.5 %, delay -20 % +- 14 %. Without address resolution, messages are -14.0 %, bytes -14.8 % and
+/// the delay -45 %: route replies that ns-2's address resolution drops lead to further searches.
 #[test]
 fn delivery_hops_messages_and_delay_of_aodv_agree_with_ns2() {
     let runs = runs(Protocol::Aodv(AodvConfig::NS2), LIGHT, 100.0, 8);
@@ -126,9 +129,10 @@ fn delivery_hops_messages_and_delay_of_aodv_agree_with_ns2() {
     );
 }
 
-/// Eight times the packets of the other cases: the network is overloaded. Measured with forty seeds: received +0.8 % +- 1.1 %, hops
-/// -0.3 % +- 0.8 %, messages +0.4 % +- 0.7 %, bytes +1.7 % +- 0.7 %, delay +4 % +- 6 %. With addresses resolved behind the queue, which
-/// packets for neighbours that have left then fill, the delay is +34 % +- 6 %, and +2.2 % +- 1.1 % are received.
+/// Eight times the packets of the other cases: the network is overloaded. Measured with forty seeds:
+/// received +0.8 % +- 1.1 %, hops -0.3 % +- 0.8 %, messages +0.4 % +- 0.7 %, bytes +1.7 % +- 0.7 %, delay +4
+/// % +- 6 %. With addresses resolved behind the queue, which packets for neighbours that have left then fill,
+/// the delay is +34 % +- 6 %, and +2.2 % +- 1.1 % are received.
 #[test]
 fn overloaded_dsdv_agrees_with_ns2() {
     let runs = runs(Protocol::Dsdv(DsdvConfig::NS2), LOADED, 100.0, 16);

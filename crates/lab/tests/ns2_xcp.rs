@@ -1,6 +1,7 @@
 //! Comparison with ns-2's XCP: ten flows over one link, and flows that join, simulated by both.
 //!
-//! `benches/peers/xcp.tcl` is the network for ns-2. Its packets of 1000 bytes have 40 bytes of headers, so ours have 1040 in all.
+//! `benches/peers/xcp.tcl` is the network for ns-2. Its packets of 1000 bytes have 40 bytes of headers, so
+//! ours have 1040 in all.
 //!
 //! Without `ns` nothing is compared, unless REQUIRE_ALL=1 requires it.
 

@@ -4,8 +4,8 @@ use crate::simulation;
 use simulation::{document, number, simulate};
 use whimbrel_lab::run;
 
-/// One packet in twenty arrives 30 to 70 ms late, over 1 Mbit/s and a round-trip time of 100 ms. A loss remains
-/// a loss when the packet arrives after all, which RFC 5348 allows to withdraw.
+/// One packet in twenty arrives 30 to 70 ms late, over 1 Mbit/s and a round-trip time of 100 ms. A loss
+/// remains a loss when the packet arrives after all, which RFC 5348 allows to withdraw.
 const PATH: &str = concat!(
     over_netem!(
         r#"
@@ -70,7 +70,8 @@ fn the_feedback_measures_the_path_without_the_wait() {
     let traffic = ("flow.flow.traffic", r#"{ kind = "cbr", rate = "400 kbit/s" }"#);
     let columns = ["rtt_mean_s", "throughput_bps", "loss_event_rate_mean"];
     let [rtt, rate, p] = numbers(&[traffic, WAITING], columns);
-    // 50 ms in each direction, 8.2 ms to send 1028 bytes at 1 Mbit/s, and a fraction of that for the feedback: no wait.
+    // 50 ms in each direction, 8.2 ms to send 1028 bytes at 1 Mbit/s, and a fraction of that for the
+    // feedback: no wait.
     assert!((0.108..0.111).contains(&rtt), "{rtt}");
     assert_eq!(p, 0.0);
     assert!((rate - 400e3).abs() < 4e3, "{rate}");
@@ -97,7 +98,8 @@ fn a_short_reorder_delay_gives_up_packets_that_arrive_later() {
     assert_eq!(lost, 0.0);
     // The last one given up may still be in transit when the simulation ends.
     assert!((0.0..=1.0).contains(&(given_up - late)), "{given_up} given up, {late} came");
-    // Late is late by 30 to 70 ms. At 416 kbit/s a packet follows in 20 ms, which waits as long: three quarters come later.
+    // Late is late by 30 to 70 ms. At 416 kbit/s a packet follows in 20 ms, which waits as long: three
+    // quarters come later.
     let share = late / reordered;
     assert!((0.6..0.85).contains(&share), "{late} of {reordered}");
 }
@@ -151,7 +153,8 @@ fn invalid_parameters_are_refused() {
 #[test]
 fn the_record_names_the_delay_that_would_have_been_long_enough() {
     let [p50, p99, max] = numbers(&[WAITING], ["lateness_p50_s", "lateness_p99_s", "lateness_max_s"]);
-    // Late by 30 to 70 ms, counted from the packet that overtook, which came up to a packet's spacing after the hole's place.
+    // Late by 30 to 70 ms, counted from the packet that overtook, which came up to a packet's spacing after
+    // the hole's place.
     assert!((0.02..0.06).contains(&p50) && p50 < p99 && p99 <= max, "{p50} {p99} {max}");
     let [late] = numbers(
         &[WAITING, ("flow.flow.dccp.reorder_delay", &format!("{:?}", format!("{max} s")))],

@@ -104,7 +104,7 @@ fn repair_costs_at_least_what_it_saves() {
     }
 }
 
-/// Programs that compute from the packets, such as the quality of a video, need to know what the viewer has got.
+/// Programs that compute from the packets, such as video quality, need to know what the viewer has got.
 #[test]
 fn the_table_of_packets_has_the_datagrams_that_repair_brought() {
     for text in [text(LOSS, "repair = { latency = \"150 ms\" }"), udp(LOSS, "wfb-ng", "150 ms")] {
@@ -141,7 +141,8 @@ fn repair_is_above_encryption_and_follows_the_clock_of_its_end() {
     }
 }
 
-/// Its short datagrams, which are the fastest, are seconds apart: delivery at a constant latency moves by a part of a millisecond.
+/// Its short datagrams, which are the fastest, are seconds apart: delivery at a constant latency moves by a
+/// part of a millisecond.
 #[test]
 fn whole_frames_are_in_time_whichever_datagram_was_the_fastest() {
     let clip = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios/clip.csv");

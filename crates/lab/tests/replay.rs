@@ -61,7 +61,8 @@ fn a_replay_has_movements_routes_associations_and_rates() {
     assert_eq!(replay["frames_until"], json!(20.0));
 }
 
-/// Every beacon, data frame and acknowledgement has its row; a data frame of the flow goes from an access point to the phone.
+/// Every beacon, data frame and acknowledgement has its row; a data frame of the flow goes from an access
+/// point to the phone.
 #[test]
 fn frames_name_their_stations_and_their_flow() {
     let (replay, ..) = replay(usize::MAX);

@@ -28,7 +28,8 @@ fn goodput(record: &Record, flow: &str, from: f64, to: f64) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Media of a link of `capacity` bit/s without the call's audio of 31.2 kbit/s on the link, at most the encoder's 1.5 Mbit/s.
+/// Media of a link of `capacity` bit/s without the call's audio of 31.2 kbit/s on the link, at most the
+/// encoder's 1.5 Mbit/s.
 fn available(capacity: f64, videos: f64) -> f64 {
     ((capacity - videos * 31.2e3) / videos).min(1.5e6) * 1160.0 / 1200.0
 }
@@ -136,7 +137,8 @@ fn a_pause_leaves_its_share_to_the_others() {
     }
 }
 
-/// Section 5.7: short downloads do not starve the media below the encoder's least rate, with RFC 8868's variation of delay or without.
+/// Section 5.7: short downloads do not starve the media below the encoder's least rate, with RFC 8868's
+/// variation of delay or without.
 #[test]
 fn short_downloads_leave_the_media_their_least_rate() {
     for law in LAWS {
@@ -154,8 +156,9 @@ fn short_downloads_leave_the_media_their_least_rate() {
     }
 }
 
-/// RFC 8868's variation of delay, 0 to 30 ms, is no queue for the delay-aware rate: all videos together keep nine tenths of their rate, and their
-/// delay grows by the variation and the jitter that the estimate of the queue leaves.
+/// RFC 8868's variation of delay, 0 to 30 ms, is no queue for the delay-aware rate: all videos together keep
+/// nine tenths of their rate, and their delay grows by the variation and the jitter that the estimate of the
+/// queue leaves.
 #[test]
 fn variation_of_delay_does_not_reduce_the_delay_aware_rate() {
     for (name, videos) in [

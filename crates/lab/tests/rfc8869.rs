@@ -16,7 +16,8 @@ fn rates(record: &Record, prefix: &str) -> Vec<f64> {
     (0..table.rows()).filter(named).map(|row| table.number("goodput_bps", row).unwrap()).collect()
 }
 
-/// The 95th percentile of the delay in ms, the greatest of the flows whose names begin with `prefix`, and the packets that they lose.
+/// The 95th percentile of the delay in ms, the greatest of the flows whose names begin with `prefix`, and the
+/// packets that they lose.
 fn delay_and_losses(record: &Record, prefix: &str) -> (f64, f64) {
     let table = record.table("flows").unwrap();
     let named = |row: &usize| table.text("flow", *row).is_some_and(|name| name.starts_with(prefix));
@@ -25,8 +26,8 @@ fn delay_and_losses(record: &Record, prefix: &str) -> (f64, f64) {
     (1e3 * delays.fold(0.0, f64::max), of("lost_queue").sum())
 }
 
-/// Section 2: the users of a cell use it and nothing is lost in their queues. Their 12 Mbit/s fit into the cell of Section 2.1, with a short
-/// delay; the cells of Section 2.2 have less, and their users wait.
+/// Section 2: the users of a cell use it and nothing is lost in their queues. Their 12 Mbit/s fit into the
+/// cell of Section 2.1, with a short delay; the cells of Section 2.2 have less, and their users wait.
 #[test]
 fn the_users_of_a_cell_share_it() {
     for (name, least, delay) in [
@@ -58,8 +59,8 @@ fn sixteen_flows_share_a_cell() {
     }
 }
 
-/// Section 3.1: the media have the rate of the wired path in the direction without other traffic, and leave room for the
-/// background of 500 kbit/s in the other one.
+/// Section 3.1: the media have the rate of the wired path in the direction without other traffic, and leave
+/// room for the background of 500 kbit/s in the other one.
 #[test]
 fn the_media_adapt_to_the_wired_path_behind_a_cell() {
     for law in ["gcc", "nada", "scream", "copa"] {

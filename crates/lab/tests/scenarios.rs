@@ -1,8 +1,8 @@
 //! Every scenario among the examples runs and gives the recorded results.
 //!
 //! `tests/golden/NAME.txt` holds the totals of a short run and a digest of each of its tables: a change of
-//! results shows up as a change of a file. With `WHIMBREL_BLESS=1` the files are written anew; give the reason
-//! in the changelog under "Changed results".
+//! results shows up as a change of a file. With `WHIMBREL_BLESS=1` the files are written anew; give the
+//! reason in the changelog under "Changed results".
 
 use std::fmt::Write as _;
 use std::{env, fs};

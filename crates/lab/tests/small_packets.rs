@@ -44,8 +44,9 @@ fn packet_rate(record: &Record, flow: &str) -> f64 {
     number_of(record, flow, "sent_packets") / number_of(record, flow, "measured_s")
 }
 
-/// RFC 4828's goal. A round-trip time of 1.5 seconds, so that less than 100 packets per second are asked for at 1 %.
-/// The equation for RFC 4828's nominal segment, less headers of 36 bytes (RFC 5622, Section 5), in byte/s.
+/// RFC 4828's goal. A round-trip time of 1.5 seconds, so that less than 100 packets per second are asked for
+/// at 1 %. The equation for RFC 4828's nominal segment, less headers of 36 bytes (RFC 5622, Section 5), in
+/// byte/s.
 fn small_packet_equation(payload: f64, r: f64, p: f64) -> f64 {
     equation(1460.0, r, p) * payload / (payload + 36.0)
 }
@@ -82,8 +83,8 @@ fn small_packets_go_every_10_ms_at_most() {
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] > 0.01 - 1e-9));
 }
 
-/// RFC 4828, Table 9, has 180, 127 and 55 kbit/s for packets of 200 bytes on a path of 240 ms, and 39, 22 and 9
-/// for TFRC with these packets; headers included.
+/// RFC 4828, Table 9, has 180, 127 and 55 kbit/s for packets of 200 bytes on a path of 240 ms, and 39, 22 and
+/// 9 for TFRC with these packets; headers included.
 #[test]
 fn small_packets_get_what_the_rfcs_simulations_show() {
     for (loss, small, standard) in [("0.05", 180.08, 39.44), ("0.1", 127.33, 21.96), ("0.2", 54.66, 9.40)] {

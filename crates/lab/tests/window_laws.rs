@@ -110,8 +110,9 @@ fn tcp_throughput(congestion: &str, loss: &str) -> f64 {
     number(&run(&plan, 1), "throughput_bps")
 }
 
-/// RFC 9438, Section 5.2: at a loss rate of 1e-4 and a round-trip time of 0.1 s the mean window is 1.054 (RTT / p)^(3/4) = 187
-/// segments; at 2e-3 CUBIC is in its Reno-friendly region. Losses at random moments instead of equal distances change the mean by some percent.
+/// RFC 9438, Section 5.2: at a loss rate of 1e-4 and a round-trip time of 0.1 s the mean window is 1.054 (RTT
+/// / p)^(3/4) = 187 segments; at 2e-3 CUBIC is in its Reno-friendly region. Losses at random moments instead
+/// of equal distances change the mean by some percent.
 #[test]
 fn cubic_has_the_window_of_its_rfc() {
     let window = tcp_throughput("cubic", "0.0001") * 0.1 / 8e3;
@@ -122,9 +123,10 @@ fn cubic_has_the_window_of_its_rfc() {
 
 /// Mean window of AIMD(1, b) times the square root of the loss rate, where each packet is lost independently.
 ///
-/// With X = W^2 / 2, each packet adds 1 to X, and a loss multiplies X by beta = (1 - b)^2. The moments of the stationary distribution over packets
-/// satisfy s E[X^(s-1)] = p (1 - beta^s) E[X^s], whence E[X^s] = p^-s Gamma(s + 1) prod_k (1 - beta^(k+s+1)) / (1 - beta^(k+1)), k >= 0. A
-/// packet takes the time RTT / W, so that the mean window over time is 1 / E[1 / W], with s = -1/2.
+/// With X = W^2 / 2, each packet adds 1 to X, and a loss multiplies X by beta = (1 - b)^2. The moments of the
+/// stationary distribution over packets satisfy s E[X^(s-1)] = p (1 - beta^s) E[X^s], whence E[X^s] = p^-s
+/// Gamma(s + 1) prod_k (1 - beta^(k+s+1)) / (1 - beta^(k+1)), k >= 0. A packet takes the time RTT / W, so
+/// that the mean window over time is 1 / E[1 / W], with s = -1/2.
 fn random_aimd(b: f64) -> f64 {
     let beta = (1.0 - b) * (1.0 - b);
     let product: f64 = (0..200)
@@ -145,8 +147,9 @@ fn veno_has_the_window_of_a_decrease_by_a_fifth() {
     assert!((0.92..1.08).contains(&ratio), "{measured}, not {}", veno / reno);
 }
 
-/// A loss reduces the window of Westwood+ to the product of bandwidth and delay that it measures, which lags behind the window by some round-trip times and
-/// is never below half of it. (`linux_tcp.rs` compares it with Linux.)
+/// A loss reduces the window of Westwood+ to the product of bandwidth and delay that it measures, which lags
+/// behind the window by some round-trip times and is never below half of it. (`linux_tcp.rs` compares it with
+/// Linux.)
 #[test]
 fn westwood_keeps_more_than_half_of_its_window() {
     let ratio = tcp_throughput("westwood", "0.002") / tcp_throughput("reno", "0.002");

@@ -19,8 +19,8 @@ impl AddressPlan {
     /// The most nodes that have addresses.
     pub const MOST: usize = (1 << (32 - Self::V4_PREFIX)) - 2;
 
-    /// The networks 10.`level`.0.0/16 and fd57:4942:524c:`level`::/64. A program in an emulated network that emulates a network
-    /// itself uses the next level.
+    /// The networks 10.`level`.0.0/16 and fd57:4942:524c:`level`::/64. A program in an emulated network that
+    /// emulates a network itself uses the next level.
     pub const fn new(level: u8) -> Self {
         Self {
             v4: Ipv4Addr::new(10, level, 0, 0),

@@ -23,7 +23,8 @@ pub struct Arrival {
     pub packet: BoxedPacket,
 }
 
-/// Packets that have left the network, of all ends. The ends are inside the simulator and the driver is outside; they share it.
+/// Packets that have left the network, of all ends. The ends are inside the simulator and the driver is
+/// outside; they share it.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     /// Arrivals in the order of time.
@@ -50,8 +51,8 @@ impl SharedOutbox {
     }
 }
 
-/// The end of all flows from and to a node: what its driver sends enters the network, and what arrives waits in the
-/// outbox.
+/// The end of all flows from and to a node: what its driver sends enters the network, and what arrives waits
+/// in the outbox.
 #[derive(Debug)]
 pub struct EmulatedEnd {
     number: u32,

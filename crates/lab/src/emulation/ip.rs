@@ -130,7 +130,8 @@ impl Transport {
     }
 }
 
-/// Writes the ECN field of an IP packet, and keeps the header's checksum correct (RFC 1624). Other bytes stay as they are.
+/// Writes the ECN field of an IP packet, and keeps the header's checksum correct (RFC 1624). Other bytes stay
+/// as they are.
 pub fn set_ecn(bytes: &mut [u8], ecn: Ecn) {
     match bytes {
         [version, tos, ..] if *version >> 4 == 4 => {

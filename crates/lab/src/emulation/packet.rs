@@ -5,8 +5,8 @@ use crate::transport::{Content, IpHeaders};
 /// Bytes in front of the IP header that belong to the driver, such as a device's own header.
 pub const HEADROOM: usize = 16;
 
-/// An IP packet of a real program. Drivers keep the packets that have left the network for the next ones, so that a packet costs
-/// no allocation.
+/// An IP packet of a real program. Drivers keep the packets that have left the network for the next ones, so
+/// that a packet costs no allocation.
 #[derive(Clone, Debug, Default)]
 pub struct EmulatedPacket {
     /// [`HEADROOM`] bytes, then the packet from its IP header on.
@@ -19,7 +19,7 @@ pub struct EmulatedPacket {
     pub(super) data: u32,
 }
 
-/// A packet as it moves: its box is used again together with its memory, and is one word inside of the network.
+/// A packet as it moves: its box is used again with its memory, and is one word inside of the network.
 pub type BoxedPacket = Box<EmulatedPacket>;
 
 impl EmulatedPacket {

@@ -53,7 +53,7 @@ pub(crate) enum CorruptionNotice {
     None,
     /// The Data Checksum option.
     Checksum,
-    /// The Data Checksum option, with a classifier on trial that classifies the packet as if it had not arrived.
+    /// The Data Checksum option, with a classifier on trial that classifies the packet as if lost.
     Trial,
 }
 

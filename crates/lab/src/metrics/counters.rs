@@ -59,10 +59,11 @@ counters! {
     network_hops,
     /// Application data delivered, in bytes.
     delivered_bytes,
-    /// Packets whose data were delivered to the application. For TCP, which delivers bytes, arrivals that caused a delivery.
+    /// Packets whose data were delivered to the application. For TCP, which delivers bytes, arrivals that
+    /// caused a delivery.
     delivered_packets,
-    /// Packets that arrived and whose data the receiving end did not accept: no connection (any more), corrupt data, or
-    /// data that it classified as old.
+    /// Packets that arrived and whose data the receiving end did not accept: no connection (any more),
+    /// corrupt data, or data that it classified as old.
     refused_packets,
     /// Bytes of packets that left the bottleneck, including those lost behind it.
     bottleneck_bytes,
@@ -101,7 +102,8 @@ counters! {
     wireless_misclassified,
     /// Packets that arrived and were accepted although a link's medium had damaged their data.
     damaged_packets,
-    /// Packets that the receiver has reported as corrupt to the sender (RFC 4340, Section 11.7, Drop Codes 3 and 7).
+    /// Packets that the receiver has reported as corrupt to the sender (RFC 4340, Section 11.7, Drop Codes 3
+    /// and 7).
     reported_corrupt,
     /// Datagrams that expired in the send queue.
     expired_datagrams,

@@ -69,9 +69,9 @@ pub struct FrameMeter {
     freezes: Vec<Duration>,
 }
 
-/// A frame may be later than the latency by this. A receiver that follows the sender's clock and the fastest datagram of the last ten
-/// seconds, as `whimbrel-repair` does, delivers later than the fastest datagram of all tells, which may have been a shorter one, and
-/// clocks drift by 5 ms in that time.
+/// A frame may be later than the latency by this. A receiver that follows the sender's clock and the fastest
+/// datagram of the last ten seconds, as `whimbrel-repair` does, delivers later than the fastest datagram of
+/// all tells, which may have been a shorter one, and clocks drift by 5 ms in that time.
 const TOLERANCE: Duration = Duration::from_millis(10);
 /// Frames that may be incomplete at one time.
 const MOST_PARTIAL: usize = 4096;

@@ -288,7 +288,8 @@ impl Meter {
         }
     }
 
-    /// Sets the number of packets that a receiver has held so far because earlier ones were missing, and that it has given up.
+    /// Sets the number of packets that a receiver has held so far because earlier ones were missing, and that
+    /// it has given up.
     pub(crate) fn set_reordering(&mut self, held: u64, given_up: u64) {
         self.counters.held_packets = held;
         self.counters.given_up_packets = given_up;

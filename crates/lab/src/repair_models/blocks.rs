@@ -156,7 +156,8 @@ mod tests {
     fn a_block_that_lost_more_waits_for_the_next_to_be_complete() {
         let channel = channel(&[16, 17, 18, 19, 20]);
         assert_eq!(channel.delivered.len(), 75);
-        // Numbers 21 to 23 are delivered when block 3 has eight packets: its last datagram is number 31, captured at 280 ms.
+        // Numbers 21 to 23 are delivered when block 3 has eight packets: its last datagram is number 31,
+        // captured at 280 ms.
         let (arrived, _) = channel.delivered.iter().find(|(_, datagram)| datagram.number == 21).expect("21");
         assert_eq!(*arrived, at(300));
     }

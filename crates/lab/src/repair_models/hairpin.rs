@@ -1,7 +1,8 @@
 //! Hairpin: coded packets in addition to the data of each round, chosen by the number of rounds left.
 //!
-//! A round sends what is missing and some coded packets; if it loses more in all than the coded packets, the lost data remain. The choice
-//! weighs the probability that the frame is late against the coded packets, by dynamic programming from the last round back.
+//! A round sends what is missing and some coded packets; if it loses more in all than the coded packets, the
+//! lost data remain. The choice weighs the probability that the frame is late against the coded packets, by
+//! dynamic programming from the last round back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -196,7 +197,8 @@ mod tests {
 
     #[test]
     fn the_choice_is_that_of_the_published_model() {
-        // For 1, 2, 4, 8 and 20 missing datagrams of 20, with one and with two rounds left, and the objective for 20.
+        // For 1, 2, 4, 8 and 20 missing datagrams of 20, with one and with two rounds left, and the objective
+        // for 20.
         let published = [
             (0.01, [2, 2, 3, 3, 4], [0, 0, 0, 0, 0], [2.362685e-5, 2.054286e-6, 2.198475e-8]),
             (0.05, [4, 4, 4, 6, 8], [0, 0, 0, 1, 1], [4.564690e-5, 1.182903e-5, 9.937143e-7]),

@@ -208,7 +208,8 @@ mod tests {
     fn a_lost_repeat_is_asked_for_by_the_timer() {
         let mut channel = Channel::new(ends(), ms(20), loses(142, 1));
         channel.run((0..200).map(datagram), at(3_000));
-        // Both ends know the round-trip time since the second report. Noticed at 1420 ms; the timer fires each 20 ms, and 40 ms have to pass.
+        // Both ends know the round-trip time since the second report. Noticed at 1420 ms; the timer fires
+        // each 20 ms, and 40 ms have to pass.
         assert_eq!(channel.requests(142), [at(1_420), at(1_460)]);
         assert_eq!(channel.delivered.len(), 200);
     }

@@ -1,6 +1,7 @@
 //! RIST as librist implements it (version 0.2).
 //!
-//! A missing datagram is asked for after the reorder buffer, and again each 1.1 round-trip times, a limited number of times.
+//! A missing datagram is asked for after the reorder buffer, and again each 1.1 round-trip times, a limited
+//! number of times.
 
 use std::collections::BTreeMap;
 
@@ -145,7 +146,8 @@ mod tests {
         let mut channel = Channel::new(ends(ms(400)), ms(30), loses(42, 2));
         channel.run((0..100).map(datagram), at(2_000));
         let requests = channel.requests(42);
-        // Noticed at 430 ms; half of 60 ms is longer than the reorder buffer; then 66 ms on the grid of 5 ms or with an arrival.
+        // Noticed at 430 ms; half of 60 ms is longer than the reorder buffer; then 66 ms on the grid of 5 ms
+        // or with an arrival.
         assert_eq!(requests[..2], [at(460), at(530)]);
         assert_eq!(requests.len(), 3);
         assert_eq!(channel.delivered.len(), 100);

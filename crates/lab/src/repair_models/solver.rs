@@ -1,4 +1,5 @@
-//! Which datagrams an ideal code restores: equations in consecutive datagrams, of which any set has the greatest rank possible.
+//! Which datagrams an ideal code restores: equations in consecutive datagrams, of which any set has the
+//! greatest rank possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -52,8 +53,8 @@ impl Solver {
         }
     }
 
-    /// Solves what can be solved: a range that has as many independent equations as unknown datagrams. What has changed is about the datagram
-    /// `number`; only ranges around it can be solved that could not before.
+    /// Solves what can be solved: a range that has as many independent equations as unknown datagrams. What
+    /// has changed is about the datagram `number`; only ranges around it can be solved that could not before.
     fn solve(&mut self, number: u64, restored: &mut Vec<Datagram>) {
         if !self.equations.iter().any(|members| range(members).contains(&number)) {
             return;
@@ -93,7 +94,8 @@ impl Solver {
                 if unknown.is_empty() || unknown.len() > equations.len() {
                     continue;
                 }
-                // The rank of random coefficients: each unknown needs an equation of its own, the one that ends first.
+                // The rank of random coefficients: each unknown needs an equation of its own, the one that
+                // ends first.
                 let mut free: Vec<(u64, u64)> =
                     equations.iter().map(|members| (end(members), members[0].number)).collect();
                 free.sort_unstable();

@@ -1,7 +1,7 @@
 //! SRT in live mode, as Haivision's library implements it (version 1.5).
 //!
-//! A gap is reported at once, and all that is missing again and again at an interval; a report is answered unless the last repeat is too
-//! young. The receiving end gives up what its successor's delivery overtakes.
+//! A gap is reported at once, and all that is missing again and again at an interval; a report is answered
+//! unless the last repeat is too young. The receiving end gives up what its successor's delivery overtakes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -214,7 +214,8 @@ mod tests {
     fn a_gap_is_reported_at_once_and_a_lost_repeat_after_a_round_trip_time() {
         let mut channel = Channel::new(ends(ms(200), None), ms(20), loses(42, 1));
         channel.run((0..100).map(datagram), at(2_000));
-        // Number 42 was captured at 400 ms with 43, which tells of it. Samples of 40 ms leave an interval of 20 ms and somewhat more.
+        // Number 42 was captured at 400 ms with 43, which tells of it. Samples of 40 ms leave an interval of
+        // 20 ms and somewhat more.
         let requests = channel.requests(42);
         assert_eq!(requests[0], at(420));
         assert!(requests[1] > at(440) && requests[1] < at(462), "{requests:?}");

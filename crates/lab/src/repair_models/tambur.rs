@@ -1,6 +1,7 @@
 //! Tambur: parity of each frame over the last frames, at a rate that follows reports of losses.
 //!
-//! The models that choose a lower rate are not published, so that any loss leads to the full one. The code is ideal.
+//! The models that choose a lower rate are not published, so that any loss leads to the full one. The code is
+//! ideal.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -103,7 +104,8 @@ mod tests {
             .filter(|(_, _, message)| matches!(message, Message::Parity { .. }))
             .map(|(at, ..)| *at)
             .collect();
-        // The reports leave 2, 4 and 6 s after the first arrival at 50 ms; the one at about 2 s and that at 4 s tell of losses.
+        // The reports leave 2, 4 and 6 s after the first arrival at 50 ms; the one at about 2 s and that at 4
+        // s tell of losses.
         assert!(parity[0] > at(2_099) && parity[0] < at(2_200), "{:?}", parity[0]);
         assert!(*parity.last().expect("parity") < at(6_300));
         // Half of 4: two of each frame, of 40 ms.

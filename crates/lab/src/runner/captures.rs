@@ -6,8 +6,8 @@ use super::Run;
 use crate::capture::IpCapture;
 
 impl Run<'_> {
-    /// Captures, from now on, the packets that arrive over every link whose name `wanted` accepts, and the frames on every
-    /// 802.11 medium whose name it accepts.
+    /// Captures, from now on, the packets that arrive over every link whose name `wanted` accepts, and the
+    /// frames on every 802.11 medium whose name it accepts.
     pub fn capture(&mut self, wanted: impl Fn(&str) -> bool) {
         self.simulator.set_capture_format(IpCapture::of(self.plan));
         for (link, id) in self.plan.links.iter().zip(&self.parts.links) {

@@ -134,7 +134,8 @@ impl Observer {
         self.peer = None;
     }
 
-    /// The frame of a step of the MAC; `None` for other steps. `returned` yields the estimate in the ACK of a station.
+    /// The frame of a step of the MAC; `None` for other steps. `returned` yields the estimate in the ACK of a
+    /// station.
     fn heard(
         &mut self,
         at: Instant,

@@ -35,10 +35,11 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// The plan of an emulation: the network of a plan, with a flow from each of the nodes `ends` to each other, followed by those flows
-/// of the plan that remain simulated, by position.
+/// The plan of an emulation: the network of a plan, with a flow from each of the nodes `ends` to each other,
+/// followed by those flows of the plan that remain simulated, by position.
 ///
-/// A flow that leads as exactly one other flow of the plan does has its name, path and bottleneck; the others are named `from>to`.
+/// A flow that leads as exactly one other flow of the plan does has its name, path and bottleneck; the others
+/// are named `from>to`.
 pub fn emulated_plan(plan: &Plan, ends: &[usize], simulated: &[usize]) -> Plan {
     let replaced =
         || plan.flows.iter().enumerate().filter(|(flow, _)| !simulated.contains(flow)).map(|(_, flow)| flow);
@@ -147,7 +148,8 @@ impl<'a> Emulation<'a> {
         &self.nodes
     }
 
-    /// `true` if the node of an end, by number, has a link that is up, or none at all: its stations are not asked.
+    /// `true` if the node of an end, by number, has a link that is up, or none at all: its stations are not
+    /// asked.
     pub fn has_link(&self, end: usize) -> bool {
         let node = self.nodes[end];
         let simulator = &self.run.simulator;
@@ -189,8 +191,8 @@ impl<'a> Emulation<'a> {
         self.run.simulator.next_event_at().map_or(sample, |next| next.min(sample))
     }
 
-    /// Handles all events up to `until`, and makes it the network's time. `on_event` is called before each of them with the time at
-    /// which it is due.
+    /// Handles all events up to `until`, and makes it the network's time. `on_event` is called before each of
+    /// them with the time at which it is due.
     pub fn advance(&mut self, until: Instant, mut on_event: impl FnMut(Instant)) {
         loop {
             let sample = self.run.samples.next();
@@ -233,7 +235,8 @@ impl<'a> Emulation<'a> {
         Ok(())
     }
 
-    /// Moves the packets that have arrived, in the order of time, and those that the network has lost, for their memory, to these.
+    /// Moves the packets that have arrived, in the order of time, and those that the network has lost, for
+    /// their memory, to these.
     pub fn receive(&mut self, arrived: &mut VecDeque<Arrival>, spent: &mut Vec<BoxedPacket>) {
         self.outbox.take(arrived, spent);
     }
@@ -242,7 +245,8 @@ impl<'a> Emulation<'a> {
         self.run.simulator.agent_mut(self.agents[end]).end_mut().emulated()
     }
 
-    /// Ends the emulation at the network's present time. Flows that carried no packet and are not in the scenario have no row.
+    /// Ends the emulation at the network's present time. Flows that carried no packet and are not in the
+    /// scenario have no row.
     pub fn finish(self, scenario: &Plan) -> Record {
         let mut run = self.run;
         let end = run.simulator.now();

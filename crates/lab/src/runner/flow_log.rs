@@ -26,8 +26,9 @@ impl FlowEvent {
 }
 
 impl Run<'_> {
-    /// The events of each flow of the plan since the last call, in the order of their times; none unless the plan requests
-    /// them ([`whimbrel_scenario::Plan::log_packets`]), and none of background flows. Later calls return later events.
+    /// The events of each flow of the plan since the last call, in the order of their times; none unless the
+    /// plan requests them ([`whimbrel_scenario::Plan::log_packets`]), and none of background flows. Later
+    /// calls return later events.
     pub fn take_flow_events(&mut self) -> Vec<Vec<FlowEvent>> {
         let estimates = std::mem::take(&mut self.estimates);
         let mut found: Vec<Vec<FlowEvent>> = vec![Vec::new(); self.parts.flows.len()];

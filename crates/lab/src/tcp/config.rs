@@ -1,8 +1,8 @@
 //! The configuration of a simulated TCP.
 //!
-//! [`TcpConfig::rfc`] is the protocol of the RFCs, [`TcpConfig::ns2`] the one that ns-2.35 simulates when nothing is
-//! changed in its scripts. A study sets what it varies on top of one of them; every difference between
-//! the two is a field below, so that a result that depends on one can be traced to it.
+//! [`TcpConfig::rfc`] is the protocol of the RFCs, [`TcpConfig::ns2`] the one that ns-2.35 simulates when
+//! nothing is changed in its scripts. A study sets what it varies on top of one of them; every difference
+//! between the two is a field below, so that a result that depends on one can be traced to it.
 
 use whimbrel_control::window::rto::RtoConfig;
 use whimbrel_control::window::{InitialWindow, LawPrototype};
@@ -50,8 +50,8 @@ pub struct TcpConfig {
     pub handshake: bool,
     /// ECN. Without the handshake both ends have agreed on it.
     pub ecn: EcnMode,
-    /// Use timestamps (RFC 7323): every new acknowledgement measures the round-trip time. Otherwise one segment at a
-    /// time is timed, none of them retransmitted (Karn's algorithm).
+    /// Use timestamps (RFC 7323): every new acknowledgement measures the round-trip time. Otherwise one
+    /// segment at a time is timed, none of them retransmitted (Karn's algorithm).
     pub timestamps: bool,
     /// The congestion window.
     pub window: WindowConfig,
@@ -80,7 +80,7 @@ pub struct WindowConfig {
     pub basis: ReductionBasis,
     /// Hold `ssthresh` when the timer expires again for the same segment (RFC 5681, Section 3.1).
     pub hold_threshold: bool,
-    /// Let the window grow even while the sender does not fill it, as RFC 5681 does and RFC 7661 advises against.
+    /// Let the window grow while the sender does not fill it, as RFC 5681 does and RFC 7661 advises against.
     pub grow_unused: bool,
     /// The window after an idle period.
     pub idle: IdleRestart,
@@ -93,7 +93,8 @@ pub enum ReductionBasis {
     FlightSize,
     /// The window in force, used or not (ns-2).
     Window,
-    /// The window in force in whole segments, and its reductions are rounded down to whole segments: integer arithmetic (Linux).
+    /// The window in force in whole segments, and its reductions are rounded down to whole segments: integer
+    /// arithmetic (Linux).
     WholeWindow,
 }
 
@@ -130,10 +131,12 @@ pub struct RecoveryConfig {
     pub detection: LossDetection,
     /// Tail loss probes (RFC 8985, Section 7), with [`LossDetection::Rack`].
     pub loss_probe: bool,
-    /// Proportional Rate Reduction (RFC 9937), with [`LossDetection::Rack`]: what is sent during a recovery follows what is delivered.
+    /// Proportional Rate Reduction (RFC 9937), with [`LossDetection::Rack`]: what is sent during a recovery
+    /// follows what is delivered.
     pub rate_reduction: bool,
-    /// Response to evidence that retransmissions were spurious, with [`LossDetection::Rack`]: the reduction is undone (RFC 3708; RFC 4015 for
-    /// the detection by timestamps), and the reordering window and the threshold for duplicates grow (RFC 8985, Section 6.2, Step 4), as in Linux.
+    /// Response to evidence that retransmissions were spurious, with [`LossDetection::Rack`]: the reduction
+    /// is undone (RFC 3708; RFC 4015 for the detection by timestamps), and the reordering window and the
+    /// threshold for duplicates grow (RFC 8985, Section 6.2, Step 4), as in Linux.
     pub undo: bool,
     /// A last retransmission at the end of the window (RFC 6675, Section 4, NextSeg rule 4).
     pub rescue: bool,
@@ -218,8 +221,8 @@ pub struct SendingConfig {
     pub whole_segments: bool,
     /// The most segments one acknowledgement or timeout releases (ns-2's `maxburst_`).
     pub max_burst: u32,
-    /// Send at a random moment within this time of being allowed to, to break the synchrony of flows that share
-    /// a queue (ns-2's `overhead_`). Fast retransmits are not delayed.
+    /// Send at a random moment within this time of being allowed to, to break the synchrony of flows that
+    /// share a queue (ns-2's `overhead_`). Fast retransmits are not delayed.
     pub jitter: Duration,
     /// The seed of that randomness.
     pub jitter_seed: u64,
@@ -232,23 +235,23 @@ pub struct ReceiverConfig {
     pub window: u32,
     /// Acknowledge several segments at once; none: every segment at once.
     pub delayed_ack: Option<DelayedAck>,
-    /// The most SACK blocks in an acknowledgement, up to [`SackBlocks::MAX`](super::SackBlocks::MAX); 0 for no SACK.
-    /// With timestamps only three fit.
+    /// The most SACK blocks in an acknowledgement, up to [`SackBlocks::MAX`](super::SackBlocks::MAX); 0 for
+    /// no SACK. With timestamps only three fit.
     pub sack_blocks: u8,
     /// Report data received twice in the first block (D-SACK, RFC 2883).
     pub duplicate_sack: bool,
 }
 
-/// Delayed acknowledgements (RFC 1122, Section 4.2.3.2; RFC 5681, Section 4.2). Segments that arrive out of order or fill a
-/// gap are acknowledged at once.
+/// Delayed acknowledgements (RFC 1122, Section 4.2.3.2; RFC 5681, Section 4.2). Segments that arrive out of
+/// order or fill a gap are acknowledged at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DelayedAck {
     /// Number of segments per acknowledgement.
     pub segments: u32,
     /// Wait no longer than this; RFC 5681 allows 500 ms.
     pub timeout: Duration,
-    /// Treat a second copy of the last segment in order like the first, as ns-2 does. Otherwise a duplicate is
-    /// acknowledged at once.
+    /// Treat a second copy of the last segment in order like the first, as ns-2 does. Otherwise a duplicate
+    /// is acknowledged at once.
     pub repeats_wait: bool,
 }
 

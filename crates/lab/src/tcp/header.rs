@@ -3,7 +3,7 @@
 use super::ranges::ByteRange;
 use super::segment::{EcnCounters, Flags, Segment};
 
-/// The shift of the window scale option that a SYN carries in a capture (RFC 7323, Section 2): enough for 1 GiB.
+/// The shift of the window scale option of a SYN in a capture (RFC 7323, Section 2): enough for 1 GiB.
 pub const WINDOW_SHIFT: u8 = 14;
 
 /// The endpoint addresses, for ports and checksum.

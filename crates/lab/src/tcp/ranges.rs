@@ -1,4 +1,5 @@
-//! Sets of bytes, held as ranges: those that a receiver has buffered, those that a sender has had acknowledged.
+//! Sets of bytes, held as ranges: those that a receiver has buffered, those that a sender has had
+//! acknowledged.
 
 use std::collections::VecDeque;
 

@@ -65,7 +65,8 @@ impl AccurateEcn {
             self.bytes.ect1 = (self.bytes.ect1 + segment.length) % EcnCounters::MODULUS;
         }
     }
-    /// `true` if the marking of a segment is to be reported without delay: it has changed, or several have been marked.
+    /// `true` if the marking of a segment is to be reported without delay: it has changed, or several have
+    /// been marked.
     fn is_urgent(&mut self, segment: &Segment) -> bool {
         let is_marked = segment.flags.contains(Flags::CE);
         let has_changed = core::mem::replace(&mut self.was_marked, is_marked) != is_marked;
@@ -75,9 +76,10 @@ impl AccurateEcn {
 
 /// The receiving end of a connection, without I/O and without a clock of its own.
 ///
-/// Driven like every endpoint: [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) in,
-/// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout). The
-/// application takes data at once, so the window offered is always the whole one.
+/// Driven like every endpoint: [`handle_segment`](Self::handle_segment) and
+/// [`handle_timeout`](Self::handle_timeout) in, [`poll_transmit`](Self::poll_transmit) until it returns
+/// `None`, then [`poll_timeout`](Self::poll_timeout). The application takes data at once, so the window
+/// offered is always the whole one.
 #[derive(Clone, Debug)]
 pub struct TcpReceiver {
     config: TcpConfig,

@@ -77,8 +77,8 @@ impl Scoreboard {
         }
     }
 
-    /// The selective part of Update(): returns `true` if anything was new. `high` is the end of the data sent; blocks
-    /// beyond it, or of data acknowledged already, are ignored.
+    /// The selective part of Update(): returns `true` if anything was new. `high` is the end of the data
+    /// sent; blocks beyond it, or of data acknowledged already, are ignored.
     pub(super) fn update(&mut self, blocks: &[ByteRange], high: u64) -> bool {
         let before = self.total;
         for &block in blocks {
@@ -100,8 +100,8 @@ impl Scoreboard {
         news
     }
 
-    /// The threshold of `IsLost`: DupThresh ranges, or more than (DupThresh - 1) SMSS bytes, have been received above what
-    /// is lost. It may fall when short ranges join.
+    /// The threshold of `IsLost`: DupThresh ranges, or more than (DupThresh - 1) SMSS bytes, have been
+    /// received above what is lost. It may fall when short ranges join.
     fn find_lost(&mut self) {
         let enough = u64::from(self.threshold - 1) * self.segment_size;
         let (mut above, mut ranges) = (0, 0);
@@ -146,8 +146,8 @@ impl Scoreboard {
         self.is_lost(hole.start).then(|| self.cut(ByteRange::new(hole.start, hole.end.min(self.lost().at))))
     }
 
-    /// The lowest hole that was not retransmitted and has something received above it (NextSeg rules 1 and 3), cut to a
-    /// segment.
+    /// The lowest hole that was not retransmitted and has something received above it (NextSeg rules 1 and
+    /// 3), cut to a segment.
     pub(super) fn next_below_received(&self) -> Option<ByteRange> {
         let hole = self.next_hole(self.retransmitted.at)?;
         self.received.last().filter(|last| hole.start < last.start)?;
@@ -209,8 +209,8 @@ impl Scoreboard {
         self.retransmitted = Mark { at: self.unacknowledged, received_below: 0 };
     }
 
-    /// The timer expired: everything sent is lost, nothing is retransmitted, and the received ranges are cleared unless
-    /// `keep` (RFC 6675, Section 5.1).
+    /// The timer expired: everything sent is lost, nothing is retransmitted, and the received ranges are
+    /// cleared unless `keep` (RFC 6675, Section 5.1).
     pub(super) fn on_timeout(&mut self, high: u64, keep: bool) {
         if !keep {
             self.clear();

@@ -162,8 +162,9 @@ impl EcnCounters {
 
 /// A TCP segment without the bytes of its payload, which a simulation does not need.
 ///
-/// Sequence numbers count payload from 0 and never wrap. A SYN takes no number here; a FIN takes the one after
-/// the last byte. In a capture ([`write_tcp_header`](super::write_tcp_header)) both have the usual place.
+/// Sequence numbers count payload from 0 and never wrap. A SYN takes no number here; a FIN takes the one
+/// after the last byte. In a capture ([`write_tcp_header`](super::write_tcp_header)) both have the usual
+/// place.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Segment {
     /// The first byte of the payload; for an empty segment, its position.
@@ -195,14 +196,15 @@ impl Segment {
     pub fn occupies_sequence_space(&self) -> bool {
         self.length > 0 || self.flags.contains(Flags::FIN) || self.flags.contains(Flags::SYN)
     }
-    /// The data that were received twice, if the first SACK block is a D-SACK: it begins below the acknowledgement number, or the
-    /// second block contains it (RFC 2883, Section 4).
+    /// The data that were received twice, if the first SACK block is a D-SACK: it begins below the
+    /// acknowledgement number, or the second block contains it (RFC 2883, Section 4).
     pub fn duplicate(&self) -> Option<ByteRange> {
         let first = *self.sack.first()?;
         let is_within = |block: &ByteRange| block.start <= first.start && first.end <= block.end;
         (first.start < self.ack || self.sack.get(1).is_some_and(is_within)).then_some(first)
     }
-    /// Bytes of the TCP header with its options, 20 to 60, as [`write_tcp_header`](super::write_tcp_header) writes it.
+    /// Bytes of the TCP header with its options, 20 to 60, as [`write_tcp_header`](super::write_tcp_header)
+    /// writes it.
     pub fn header_length(&self) -> u32 {
         let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
         if self.flags.contains(Flags::SYN) {
@@ -223,7 +225,8 @@ pub enum HeaderModel {
     /// An IPv4 header of 20 bytes and the TCP header with its options.
     #[default]
     Standard,
-    /// As in ns-2.35: 40 bytes for both headers, 8 for a SACK block, 10 for timestamps, and nothing more for a SYN.
+    /// As in ns-2.35: 40 bytes for both headers, 8 for a SACK block, 10 for timestamps, and nothing more for
+    /// a SYN.
     Ns2,
 }
 

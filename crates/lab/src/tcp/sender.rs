@@ -68,7 +68,8 @@ pub struct SenderSnapshot {
     pub latest_rtt: Option<Duration>,
     /// RTO, backed off if it is.
     pub rto: Duration,
-    /// FlightSize in bytes: sent and not cumulatively acknowledged. After a timeout without SACK only what was sent since counts.
+    /// FlightSize in bytes: sent and not cumulatively acknowledged. After a timeout without SACK only what
+    /// was sent since counts.
     pub flight: u64,
     /// Estimate of the bytes in the network: RFC 6675's pipe if there is a scoreboard, otherwise FlightSize.
     pub pipe: u64,
@@ -110,7 +111,7 @@ struct Recovery {
     early_duplicates: u32,
     /// FlightSize when the first of them arrived: before limited transmit added to it.
     flight_before: u64,
-    /// RFC 6582's `recover`, RFC 6675's RecoveryPoint: the end of what had been sent when the loss was noticed.
+    /// RFC 6582's `recover`, RFC 6675's RecoveryPoint: the end of the data sent when the loss was noticed.
     point: u64,
     /// No fast retransmit until more than this is acknowledged.
     not_before: Option<u64>,
@@ -118,7 +119,7 @@ struct Recovery {
     inflation: f64,
     /// The next partial acknowledgement is the first of this recovery.
     first_partial: bool,
-    /// Bytes that duplicate acknowledgements were taken to have delivered, and cumulative ones will count again.
+    /// Bytes that duplicate acknowledgements have counted, and cumulative ones will count again.
     counted_before: u64,
     /// RFC 6675's RescueRxt.
     rescued_to: Option<u64>,
@@ -143,9 +144,11 @@ struct Counts {
 
 /// The sending end of a connection, without I/O and without a clock of its own.
 ///
-/// - *Commands*: [`send`](Self::send), [`send_forever`](Self::send_forever), [`close`](Self::close). They queue and emit nothing.
+/// - *Commands*: [`send`](Self::send), [`send_forever`](Self::send_forever), [`close`](Self::close). They
+///   queue and emit nothing.
 /// - *In*: [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout).
-/// - *Out*: [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout).
+/// - *Out*: [`poll_transmit`](Self::poll_transmit) until it returns `None`, then
+///   [`poll_timeout`](Self::poll_timeout).
 /// - *State*: [`snapshot`](Self::snapshot), [`is_finished`](Self::is_finished).
 #[derive(Debug)]
 pub struct TcpSender {

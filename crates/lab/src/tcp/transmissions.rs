@@ -1,4 +1,5 @@
-//! The segments sent and not cumulatively acknowledged, with the times of their last transmission: loss detection by time (RACK, RFC 8985).
+//! The segments sent and not cumulatively acknowledged, with the times of their last transmission: loss
+//! detection by time (RACK, RFC 8985).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -34,7 +35,8 @@ pub(super) struct Acknowledged {
     pub(super) delivered: u64,
     /// Send time of the last of them that were sent only once.
     pub(super) timed: Option<Instant>,
-    /// The largest distance by which data that were sent only once were overtaken: from their start to the end of the highest data acknowledged.
+    /// The largest distance by which data that were sent only once were overtaken: from their start to the
+    /// end of the highest data acknowledged.
     pub(super) extent: u64,
 }
 
@@ -45,7 +47,8 @@ pub(super) struct Patience {
     pub(super) is_recovering: bool,
     /// `RACK.reo_wnd_mult`.
     pub(super) multiplier: u32,
-    /// Bytes selectively acknowledged that suffice for a loss as long as no reordering was seen: the threshold for duplicates.
+    /// Bytes selectively acknowledged that suffice for a loss as long as no reordering was seen: the
+    /// threshold for duplicates.
     pub(super) enough: u64,
 }
 
@@ -123,7 +126,8 @@ impl Transmissions {
         self.records.get_mut(index).filter(|record| record.range.start == start)
     }
 
-    /// Processes the acknowledgement of all below `ack` and of `blocks`; `high` is the end of the data sent (`RACK_update`, Steps 2 and 3).
+    /// Processes the acknowledgement of all below `ack` and of `blocks`; `high` is the end of the data sent
+    /// (`RACK_update`, Steps 2 and 3).
     pub(super) fn on_ack(&mut self, now: Instant, ack: u64, blocks: &[ByteRange], high: u64) -> Acknowledged {
         let mut news = Acknowledged::default();
         while let Some(record) = self.records.front().copied().filter(|record| record.range.start < ack) {
@@ -224,7 +228,8 @@ impl Transmissions {
         }
     }
 
-    /// `RACK_detect_loss` (Steps 4 and 5): marks what is lost. Returns `true` if anything was, and the time at which more may be.
+    /// `RACK_detect_loss` (Steps 4 and 5): marks what is lost. Returns `true` if anything was, and the time
+    /// at which more may be.
     pub(super) fn detect(&mut self, now: Instant, patience: &Patience) -> (bool, Option<Instant>) {
         let Some(newest) = self.newest else { return (false, None) };
         let waits = self.reordering_seen || !(patience.is_recovering || self.sacked >= patience.enough);
@@ -247,7 +252,8 @@ impl Transmissions {
                 return (found, None);
             }
             if record.at + wait > now {
-                // The last of those sent before the newest one delivered would be `RACK.reo_timeout`; each is checked in turn.
+                // The last of those sent before the newest one delivered would be `RACK.reo_timeout`; each is
+                // checked in turn.
                 return (found, Some(record.at + wait));
             }
             self.queue.pop_front();
@@ -269,7 +275,8 @@ impl Transmissions {
         }
     }
 
-    /// The retransmission timer has expired (`RACK_mark_losses_on_RTO`): the first segment is lost, and those that were sent long enough ago.
+    /// The retransmission timer has expired (`RACK_mark_losses_on_RTO`): the first segment is lost, and those
+    /// that were sent long enough ago.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         let due: Vec<u64> = self
             .records

@@ -5,7 +5,8 @@ use whimbrel_units::{Duration, Instant};
 
 use super::Emission;
 
-/// Transfers of equally distributed sizes, whose starts are exponentially distributed times apart (RFC 8868, Section 5.1).
+/// Transfers of equally distributed sizes, whose starts are exponentially distributed times apart (RFC 8868,
+/// Section 5.1).
 #[derive(Debug)]
 pub struct Downloads {
     least: u32,

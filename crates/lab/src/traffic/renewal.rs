@@ -25,8 +25,9 @@ pub struct Renewal {
 }
 
 impl Renewal {
-    /// A constant rate with jitter: from `start` on, datagrams of `size` bytes, at intervals that are uniform between `interval` -
-    /// `jitter` and `interval` + `jitter`, as with ns-2's `random_`. The jitter is not above the interval.
+    /// A constant rate with jitter: from `start` on, datagrams of `size` bytes, at intervals that are uniform
+    /// between `interval` - `jitter` and `interval` + `jitter`, as with ns-2's `random_`. The jitter is not
+    /// above the interval.
     pub fn jittered(
         start: Instant,
         interval: Duration,
@@ -38,7 +39,7 @@ impl Renewal {
         Self { intervals, size, random, next: start, emitted: 0 }
     }
 
-    /// A Poisson process: datagrams of `size` bytes at exponential intervals. One of them precedes the first datagram.
+    /// A Poisson process: datagrams of `size` bytes at exponential intervals. The first follows after one.
     pub fn poisson(start: Instant, mean: Duration, size: u32, random: RandomStream) -> Self {
         let intervals = Intervals::Exponential { mean };
         let mut process = Self { intervals, size, random, next: start, emitted: 0 };

@@ -42,9 +42,10 @@ pub struct Dccp;
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// DCCP only: the congestion control of the data, by its number or name: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
-    /// packets), or an experiment: 250, TFRC that does not slow down for packets reported as corrupt; `"cubic"` (248), `"veno"` (249),
-    /// `"westwood"` (253) and `"prague"` (254), CCID 2 with another window; `"delay-aware"` (252), TFRC with a bounded queueing delay.
+    /// DCCP only: the congestion control of the data, by its number or name: 2 (TCP-like), 3 (TFRC), 4 (TFRC
+    /// for small packets), or an experiment: 250, TFRC that does not slow down for packets reported as
+    /// corrupt; `"cubic"` (248), `"veno"` (249), `"westwood"` (253) and `"prague"` (254), CCID 2 with another
+    /// window; `"delay-aware"` (252), TFRC with a bounded queueing delay.
     #[serde(default)]
     ccid: Option<CcidKey>,
     /// DCCP only: the scheme by which the receiver distinguishes wireless from congestion losses.
@@ -53,7 +54,8 @@ pub struct Keys {
     /// DCCP only: details.
     #[serde(default)]
     dccp: Option<Details>,
-    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the
+    /// frames in time.
     #[serde(default)]
     repair: Option<Repair>,
 }

@@ -81,13 +81,14 @@ pub trait FlowEnd: fmt::Debug + Send {
         let _ = (now, packet, cause);
     }
 
-    /// A packet for this end arrived with data that the medium of `link` has damaged: a loss, where a checksum covers everything.
+    /// A packet for this end arrived with data that the medium of `link` has damaged: a loss, where a
+    /// checksum covers everything.
     fn handle_damaged(&mut self, now: Instant, packet: Packet<Envelope>, link: LinkId) {
         self.handle_loss(now, packet, LossCause::Wireless(link));
     }
 
-    /// Packets that arrived here and are neither delivered nor discarded: those in the receiver's reorder buffer, and
-    /// those that the connection did not accept.
+    /// Packets that arrived here and are neither delivered nor discarded: those in the receiver's reorder
+    /// buffer, and those that the connection did not accept.
     fn undelivered(&self) -> [u64; 2] {
         [0; 2]
     }

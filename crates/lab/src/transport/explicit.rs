@@ -90,8 +90,8 @@ pub struct RcpKeys {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "RcpDetails")]
 pub struct RcpDetails {
-    /// RCP-Winf: the rate is at most the capacity that the sender's own station estimates, and a window limits the data in
-    /// the network.
+    /// RCP-Winf: the rate is at most the capacity that the sender's own station estimates, and a window
+    /// limits the data in the network.
     pub winf: bool,
 }
 

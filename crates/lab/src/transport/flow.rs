@@ -19,7 +19,8 @@ use crate::transport::explicit::CrossLayer;
 /// Frames captured within this time of the end do not count.
 const LAST_FRAMES: Duration = Duration::from_secs(1);
 
-/// The places in their frames of the datagrams of a schedule, in order; empty for other traffic, of which each datagram is a frame.
+/// The places in their frames of the datagrams of a schedule, in order; empty for other traffic, of which
+/// each datagram is a frame.
 #[derive(Clone, Debug, Default)]
 pub struct FrameParts(Arc<[FramePart]>);
 
@@ -86,7 +87,8 @@ impl<'a> FlowSetup<'a> {
         f64::from(self.flow.payload) / f64::from(self.flow.packet_size)
     }
 
-    /// Time from an association of the sender's station with another access point until packets for it go there.
+    /// Time from an association of the sender's station with another access point until packets for it go
+    /// there.
     pub fn distribution_delay(&self) -> Duration {
         let of_sender = |wifi: &&WifiPlan| wifi.stations.iter().any(|station| station.node == self.flow.from);
         let infrastructure =

@@ -1,4 +1,5 @@
-//! The layers of the sockets above a simulated connection: repair above DTLS 1.3 (RFC 5238), with datagrams as they are on the wire.
+//! The layers of the sockets above a simulated connection: repair above DTLS 1.3 (RFC 5238), with datagrams
+//! as they are on the wire.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

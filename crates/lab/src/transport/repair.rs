@@ -15,13 +15,14 @@ pub(super) use viewer::Viewer;
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Repair {
-    /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in time if it is whole by then.
+    /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in
+    /// time if it is whole by then.
     pub latency: Time,
-    /// What repairs: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP and media flows; or `"none"`, to count
-    /// the frames of a flow without repair.
+    /// What repairs: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP
+    /// and media flows; or `"none"`, to count the frames of a flow without repair.
     #[serde(default)]
     pub kind: RepairKind,
-    /// DCCP only: if true, datagrams are delivered as soon as all before them are, and not at a constant latency.
+    /// DCCP only: if true, datagrams are delivered as soon as all before them are, not at a constant latency.
     #[serde(default)]
     pub early: bool,
     /// SRT only: the share of the input rate that repeats may add. Without, the rate has no limit.
@@ -87,7 +88,8 @@ impl Repair {
         }
     }
 
-    /// Refuses what the flow whose table has the key `key` does not have: kinds other than these, and keys of other kinds.
+    /// Refuses what the flow whose table has the key `key` does not have: kinds other than these, and keys of
+    /// other kinds.
     pub(super) fn expect(&self, key: &str, kinds: &[RepairKind]) -> Result<(), ScenarioError> {
         let refuse = |name: &str, value: Value, expected: String| {
             Err(ScenarioError::invalid(format!("{key}.repair.{name}"), value, expected))

@@ -166,8 +166,8 @@ macro_rules! transports {
             }
         }
 
-        /// The content of a packet, by transport. Packets remain typed values on the whole path: they are encoded
-        /// for capture files only.
+        /// The content of a packet, by transport. Packets remain typed values on the whole path: they are
+        /// encoded for capture files only.
         #[derive(Clone, Debug)]
         #[allow(missing_docs, reason = "the names of the transports")]
         pub enum SimPayload {

@@ -1,4 +1,4 @@
-//! Bare datagrams: no connection, no feedback, no congestion control; and models of programs that repair them.
+//! Bare datagrams: no connection, no feedback, no congestion control; and models of repairing programs.
 
 mod repaired;
 
@@ -25,7 +25,8 @@ pub struct Udp;
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keys {
-    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the
+    /// frames in time.
     #[serde(default)]
     repair: Option<Repair>,
 }

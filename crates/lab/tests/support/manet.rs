@@ -1,5 +1,5 @@
-//! Mobile nodes with 802.11b radios, an ad hoc routing protocol and constant-bit-rate flows, under ns-2's rules:
-//! the network of `benches/peers/manet.tcl`.
+//! Mobile nodes with 802.11b radios, an ad hoc routing protocol and constant-bit-rate flows, under ns-2's
+//! rules: the network of `benches/peers/manet.tcl`.
 
 #![allow(dead_code, reason = "not every user needs all of it")]
 

@@ -12,7 +12,7 @@ macro_rules! pair {
     ($link:literal) => { concat!(nodes!("a" "b"), "[[link]]\nbetween = [\"a\", \"b\"]\n", $link) };
 }
 
-/// Nodes `a`, `b` and `c`: a link of 1 Mbit/s, then one of 1 Gbit/s named `netem`, each with these further keys.
+/// Nodes `a`, `b` and `c`: a link of 1 Mbit/s, then one of 1 Gbit/s named `netem`, with these further keys.
 macro_rules! over_netem {
     ($first:literal, $second:literal) => {
         concat!(

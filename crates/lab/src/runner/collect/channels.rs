@@ -44,7 +44,8 @@ pub(super) fn channels(run: &Run<'_>) -> Table {
     table.integers("frames", rows.iter().map(|row| row.2.frames));
     table.integers("retries", rows.iter().map(|row| row.2.retries));
     table.integers("overlapping_frames", rows.iter().map(|row| row.2.overlapping));
-    // The sum of all stations' shares, which exceeds 1 where distant stations transmit at once, and the share with any frame.
+    // The sum of all stations' shares, which exceeds 1 where distant stations transmit at once, and the share
+    // with any frame.
     table.floats("air_time", rows.iter().map(|row| share(row.2.air_time)));
     table.floats("busy", rows.iter().map(|row| share(row.2.busy)));
     table

@@ -13,7 +13,8 @@ pub(in crate::runner) fn counters(simulator: &Simulator<FlowAgent>, parts: &Part
     parts.hosts.iter().map(|node| simulator.host_stats(*node).unwrap_or_default()).collect()
 }
 
-/// A row for each host: its packets, those that found the send queue full, and the share of time that its processor was busy.
+/// A row for each host: its packets, those that found the send queue full, and the share of time that its
+/// processor was busy.
 pub(super) fn hosts(run: &Run<'_>) -> Table {
     let time = run.plan.measured();
     let now = counters(&run.simulator, &run.parts);

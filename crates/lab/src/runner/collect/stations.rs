@@ -38,8 +38,8 @@ impl StationCounters {
     }
 }
 
-/// The counters of a station's MAC since the beginning of the run; zero of a medium without MACs. `dropped` and `sent` count packets,
-/// `failed_after_cts` failures after the first frame of an access.
+/// The counters of a station's MAC since the beginning of the run; zero of a medium without MACs. `dropped`
+/// and `sent` count packets, `failed_after_cts` failures after the first frame of an access.
 pub(crate) fn mac_counters(simulator: &Simulator<FlowAgent>, station: StationId) -> DcfCounters {
     if let Some(medium) = simulator.medium::<WifiMedium>(station.medium()) {
         return medium.mac(station.index()).counters();

@@ -43,7 +43,8 @@ fn station() -> (StationController, Recorder, Vec<CrossLayer>) {
     (StationController { law, observer: Some(observer), own, board }, recorder, stores)
 }
 
-/// An exchange of `size` bytes of payload from one station to another that begins at `start` us, as station 0 observes it.
+/// An exchange of `size` bytes of payload from one station to another that begins at `start` us, as station 0
+/// observes it.
 fn exchange(controller: &mut StationController, from: u8, to: u8, start: u64, size: u32) {
     let (rts, cts, ack, sifs) = (352, 304, 304, 10);
     let data = 192 + u64::from(size + HEADERS) * 8 / 11;

@@ -14,8 +14,10 @@ impl TcpConfig {
     /// The protocol of the RFCs, with the choices they leave:
     ///
     /// - segments of 1460 bytes, no handshake, no ECN, no timestamps;
-    /// - an initial window and growth by RFC 5681, equation (3), and no growth of a window that is not used (RFC 7661);
-    /// - NewReno is impatient and leaves recovery without a burst; limited transmit with SACK only (RFC 6675 builds on it);
+    /// - an initial window and growth by RFC 5681, equation (3), and no growth of a window that is not used
+    ///   (RFC 7661);
+    /// - NewReno is impatient and leaves recovery without a burst; limited transmit with SACK only (RFC 6675
+    ///   builds on it);
     /// - a timeout of at least 1 s (RFC 6298); 200 ms, as in most systems, is `rto.minimum`;
     /// - every segment is acknowledged at once, in a window of 1 GiB.
     ///
@@ -81,12 +83,14 @@ impl TcpConfig {
     ///
     /// - an initial window of 10 segments (RFC 6928), growth by what is acknowledged;
     /// - SACK with RACK, tail loss probes (RFC 8985) and Proportional Rate Reduction (RFC 9937);
-    /// - duplicate SACKs and timestamps undo the reductions for segments that were only late, and lengthen the reordering window;
+    /// - duplicate SACKs and timestamps undo the reductions for segments that were only late, and lengthen
+    ///   the reordering window;
     /// - timestamps; every second segment is acknowledged, or after 40 ms; a timeout from 200 ms to 120 s;
     /// - a loss reduces the window in force, in whole segments.
     ///
-    /// The law is Reno's unless another is set. Not modelled: F-RTO (with timestamps, the Eifel detection finds the same), pacing, segmentation
-    /// offload, the acknowledgement of every segment at the beginning, and the limits of socket buffers.
+    /// The law is Reno's unless another is set. Not modelled: F-RTO (with timestamps, the Eifel detection
+    /// finds the same), pacing, segmentation offload, the acknowledgement of every segment at the beginning,
+    /// and the limits of socket buffers.
     pub fn linux() -> Self {
         let mut config = Self::rfc(Variant::Sack);
         config.segment_size = 1448;
@@ -106,8 +110,8 @@ impl TcpConfig {
         config
     }
 
-    /// ns-2.35's one-way TCP with the defaults of its `ns-default.tcl`: `Agent/TCP` (Tahoe), `Agent/TCP/Reno`,
-    /// `Agent/TCP/Newreno` or `Agent/TCP/Sack1`, with the `Agent/TCPSink` that belongs to it.
+    /// ns-2.35's one-way TCP with the defaults of its `ns-default.tcl`: `Agent/TCP` (Tahoe),
+    /// `Agent/TCP/Reno`, `Agent/TCP/Newreno` or `Agent/TCP/Sack1`, with the matching `Agent/TCPSink`.
     ///
     /// The differences from [`rfc`](TcpConfig::rfc), with ns-2's names:
     ///
@@ -129,10 +133,11 @@ impl TcpConfig {
     /// | repeated timeout | `ssthresh` held | `ssthresh` falls to 2 |
     /// | idle | initial window after RTO without sending | one segment after RTO without acknowledgement |
     ///
-    /// ns-2's combination of a mark and a loss in one window (a fast retransmit without a cut, with the window inflated),
-    /// its F-RTO, Quick-Start and `numdupacksFrac_` are not modelled, nor that Tahoe may
-    /// follow a timeout by a fast retransmit as long as no data at all is acknowledged (`bugfix_ss_`). It draws the phase of its 10 ms clock at random;
-    /// here it is `rto.tick_phase`. Setting `rto.tick` to zero gives an exact clock.
+    /// ns-2's combination of a mark and a loss in one window (a fast retransmit without a cut, with the
+    /// window inflated), its F-RTO, Quick-Start and `numdupacksFrac_` are not modelled, nor that Tahoe may
+    /// follow a timeout by a fast retransmit as long as no data at all is acknowledged (`bugfix_ss_`). It
+    /// draws the phase of its 10 ms clock at random; here it is `rto.tick_phase`. Setting `rto.tick` to zero
+    /// gives an exact clock.
     pub fn ns2(variant: Variant) -> Self {
         let mut config = Self::rfc(variant);
         config.segment_size = 1000;

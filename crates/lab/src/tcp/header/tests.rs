@@ -16,8 +16,8 @@ fn written(segment: &Segment) -> Vec<u8> {
 fn a_data_segment_is_a_plain_header() {
     let segment =
         Segment { seq: 1460, ack: 0, length: 2, window: 1 << 30, flags: Flags::ACK, ..Segment::default() };
-    // Worked by hand: pseudo-header 0a00 0001 0a00 0002 0006 0016, then c000 0050 0000 05b5 0000 0001 5010 ffff
-    // (the window is cut) 0000 0000. The sum is 2 2a34 (hex), folded 2a36, inverted d5c9.
+    // Worked by hand: pseudo-header 0a00 0001 0a00 0002 0006 0016, then c000 0050 0000 05b5 0000 0001 5010
+    // ffff (the window is cut) 0000 0000. The sum is 2 2a34 (hex), folded 2a36, inverted d5c9.
     assert_eq!(
         written(&segment),
         [0xc0, 0, 0, 80, 0, 0, 0x05, 0xb5, 0, 0, 0, 1, 0x50, 0x10, 0xff, 0xff, 0xd5, 0xc9, 0, 0]

@@ -350,7 +350,8 @@ fn rfc_2883_reporting_a_duplicate_of_an_out_of_order_segment() {
     script.receive_range(7000, 500, Flags::ACK).reports(4000, &blocks);
 }
 
-/// RFC 2883, Section 4.2.1: two segments of 500 bytes are sent again as one of 1000, of which the second half is new.
+/// RFC 2883, Section 4.2.1: two segments of 500 bytes are sent again as one of 1000, of which the second half
+/// is new.
 #[test]
 fn rfc_2883_reporting_part_of_a_segment() {
     let mut script = with_duplicates();

@@ -29,7 +29,8 @@ struct CountedMarks {
     ace: u8,
     /// The last ECEB.
     bytes: u32,
-    /// Marked data, in segments, that acknowledgements have newly reported and that are not passed to the window law yet.
+    /// Marked data, in segments, that acknowledgements have newly reported and that are not passed to the
+    /// window law yet.
     fresh: f64,
 }
 
@@ -41,11 +42,13 @@ impl Default for CountedMarks {
 }
 
 impl CountedMarks {
-    /// Reads the counters of an acknowledgement, and returns the data newly reported as marked, in segments of `segment_size` bytes.
+    /// Reads the counters of an acknowledgement, and returns the data newly reported as marked, in segments
+    /// of `segment_size` bytes.
     fn read(&mut self, segment: &Segment, segment_size: u32) -> f64 {
         let step = u32::from(segment.flags.ace().wrapping_sub(self.ace) & 7);
         self.ace = segment.flags.ace();
-        // Without the option, as where SACK blocks leave no room, ACE counts packets; the next option corrects their sizes.
+        // Without the option, as where SACK blocks leave no room, ACE counts packets; the next option
+        // corrects their sizes.
         let reported = segment.ecn.map_or(self.bytes + step * segment_size, |counters| counters.ce);
         let bytes = reported.wrapping_sub(self.bytes) % EcnCounters::MODULUS;
         self.bytes = reported % EcnCounters::MODULUS;
@@ -62,8 +65,8 @@ impl CongestionEcho {
     pub(super) fn covers(&self, byte: u64) -> bool {
         self.reacted_to.is_some_and(|point| byte < point)
     }
-    /// `true` if an echo with that acknowledgement number concerns such a window. The acknowledgement of its last byte still has the
-    /// echo: CWR is on the segment after it.
+    /// `true` if an echo with that acknowledgement number concerns such a window. The acknowledgement of its
+    /// last byte still has the echo: CWR is on the segment after it.
     fn is_answered(&self, ack: u64) -> bool {
         self.reacted_to.is_some_and(|point| ack <= point)
     }
@@ -96,7 +99,7 @@ impl TcpSender {
         self.announce_reduction();
         self.counts.congestion_marks += 1;
         if self.window.cwnd <= 1.0 {
-            // There is no smaller window: send the next segment only after a timeout (RFC 3168, Section 6.1.2).
+            // No window is smaller: send the next segment only after a timeout (RFC 3168, Section 6.1.2).
             self.timers.hold_until = Some(now + self.rtt.rto());
             return;
         }
@@ -104,8 +107,8 @@ impl TcpSender {
         self.reduce(&signal);
     }
 
-    /// The cumulative acknowledgement moves up to `segment.ack`. Returns how much it newly acknowledges, in bytes, and
-    /// the round-trip time it measured.
+    /// The cumulative acknowledgement moves up to `segment.ack`. Returns how much it newly acknowledges, in
+    /// bytes, and the round-trip time it measured.
     pub(super) fn advance(&mut self, now: Instant, segment: &Segment) -> (u64, Option<Duration>) {
         let acked = segment.ack - self.unacknowledged;
         self.unacknowledged = segment.ack;

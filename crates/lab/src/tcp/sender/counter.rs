@@ -1,5 +1,6 @@
-//! Recovery as in ns-2's `Agent/TCP/Sack1`: selective acknowledgements select the segments to send again, a counter
-//! limits their number (Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP", 1996).
+//! Recovery as in ns-2's `Agent/TCP/Sack1`: selective acknowledgements select the segments to send again, a
+//! counter limits their number (Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP",
+//! 1996).
 //!
 //! In contrast to RFC 6675, every acknowledgement takes one segment out of the network, and a partial one
 //! two; a hole is sent again as soon as anything above it has arrived; and nothing is kept beyond the end of

@@ -1,4 +1,5 @@
-//! Recovery by counting duplicate acknowledgements: Tahoe, Reno (RFC 5681, Section 3.2) and NewReno (RFC 6582).
+//! Recovery by counting duplicate acknowledgements: Tahoe, Reno (RFC 5681, Section 3.2) and NewReno (RFC
+//! 6582).
 
 use whimbrel_control::window::CongestionCause;
 use whimbrel_units::Instant;
@@ -71,7 +72,8 @@ impl TcpSender {
         }
     }
 
-    /// More was lost than one segment: send the next one (RFC 6582, Section 3.2, step 3, partial acknowledgements).
+    /// More was lost than one segment: send the next one (RFC 6582, Section 3.2, step 3, partial
+    /// acknowledgements).
     fn on_partial_ack(&mut self, now: Instant, segment: &Segment) {
         let acked = segment.ack - self.unacknowledged;
         self.note_cumulative_delivery(now, acked, None);

@@ -1,7 +1,9 @@
-//! Recovery by the times of transmissions: RACK and tail loss probes (RFC 8985), with Proportional Rate Reduction (RFC 9937).
+//! Recovery by the times of transmissions: RACK and tail loss probes (RFC 8985), with Proportional Rate
+//! Reduction (RFC 9937).
 //!
-//! A segment is lost when one that was sent later has arrived and a reordering window has passed; a retransmission may be lost again.
-//! The reordering window is a quarter of the least round-trip time, until duplicate SACKs show it to be too short ([`spurious`](super::spurious)).
+//! A segment is lost when one that was sent later has arrived and a reordering window has passed; a
+//! retransmission may be lost again. The reordering window is a quarter of the least round-trip time, until
+//! duplicate SACKs show it to be too short ([`spurious`](super::spurious)).
 
 use whimbrel_units::{Duration, Instant};
 
@@ -73,8 +75,8 @@ impl TcpSender {
         let is_reordered = self.spurious.degree() > u64::from(self.config.recovery.duplicate_threshold);
         let opens = acked > 0 || is_reordered && news.delivered > 0;
         if opens && self.recovery.phase != SenderPhase::FastRecovery {
-            // The acknowledgement that ends a recovery covers a window of data, most of which was acknowledged selectively before. The window
-            // does not grow for that.
+            // The acknowledgement that ends a recovery covers a window of data, most of which was
+            // acknowledged selectively before. The window does not grow for that.
             self.open_window(now, news.delivered);
         }
         let sacked_before = self.transmissions.sacked().saturating_sub(news.delivered.saturating_sub(acked));
@@ -94,7 +96,8 @@ impl TcpSender {
         }
     }
 
-    /// Marks what is lost and begins a recovery if there is none. `sacked_before`: bytes selectively acknowledged before this acknowledgement.
+    /// Marks what is lost and begins a recovery if there is none. `sacked_before`: bytes selectively
+    /// acknowledged before this acknowledgement.
     pub(super) fn detect_losses(&mut self, now: Instant, sacked_before: u64) -> bool {
         let patience = Patience {
             smoothed_rtt: self.rtt.smoothed(),
@@ -131,7 +134,8 @@ impl TcpSender {
         }
     }
 
-    /// FlightSize without what selective acknowledgements have released beyond the window (RFC 5681, Section 3.2, step 2).
+    /// FlightSize without what selective acknowledgements have released beyond the window (RFC 5681, Section
+    /// 3.2, step 2).
     fn flight_in_window(&self) -> u64 {
         self.flight().min(self.window.bytes(self.config.segment_size))
     }
@@ -166,7 +170,8 @@ impl TcpSender {
         self.restart_retransmission_timer(now);
     }
 
-    /// `TLP_process_ack` (Section 7.4.2). `is_duplicate`: the acknowledgement shows that the original of the probe has arrived.
+    /// `TLP_process_ack` (Section 7.4.2). `is_duplicate`: the acknowledgement shows that the original of the
+    /// probe has arrived.
     fn process_probe_ack(&mut self, now: Instant, ack: u64, is_duplicate: bool) {
         let Some(end) = self.probe.end.filter(|end| ack >= *end) else { return };
         if !self.probe.is_retransmission || is_duplicate {

@@ -1,4 +1,4 @@
-//! Proportional Rate Reduction: the data sent during a recovery follow the data delivered (RFC 9937; RFC 6937).
+//! Proportional Rate Reduction: data sent during a recovery follow the data delivered (RFC 9937; RFC 6937).
 
 /// The state of one recovery, in bytes.
 #[derive(Clone, Copy, Debug)]

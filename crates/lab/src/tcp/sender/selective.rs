@@ -54,7 +54,8 @@ impl TcpSender {
         }
     }
 
-    /// NextSeg: the next segment to send during recovery; `may_send_new` if there is new data and the receiver accepts it.
+    /// NextSeg: the next segment to send during recovery; `may_send_new` if there is new data and the
+    /// receiver accepts it.
     pub(super) fn next_segment_in_recovery(&self, may_send_new: bool) -> Option<NextSegment> {
         if let Some(lost) = self.scoreboard.next_lost() {
             return Some(NextSegment::Retransmission(lost));

@@ -1,8 +1,9 @@
 //! Response to evidence that losses were only reordering, as in Linux (with RACK).
 //!
-//! A D-SACK (RFC 2883) reports that a retransmission and its original have both arrived. An acknowledgement that echoes a timestamp from
-//! before the first retransmission is one of an original (Eifel detection, RFC 3522). If no retransmission of a recovery was
-//! needed, its reduction of the window is undone (RFC 3708; RFC 4015 for timeouts). In either case more reordering is tolerated from then on.
+//! A D-SACK (RFC 2883) reports that a retransmission and its original have both arrived. An acknowledgement
+//! that echoes a timestamp from before the first retransmission is one of an original (Eifel detection, RFC
+//! 3522). If no retransmission of a recovery was needed, its reduction of the window is undone (RFC 3708; RFC
+//! 4015 for timeouts). In either case more reordering is tolerated from then on.
 
 use whimbrel_control::window::Window;
 use whimbrel_units::Instant;
@@ -38,7 +39,8 @@ struct Undo {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spurious {
     undo: Option<Undo>,
-    /// The number of duplicate acknowledgements that indicate a loss: the largest extent of reordering in segments, at least DupThresh.
+    /// The number of duplicate acknowledgements that indicate a loss: the largest extent of reordering in
+    /// segments, at least DupThresh.
     degree: u64,
     /// `RACK.reo_wnd_mult`.
     multiplier: u32,
@@ -157,7 +159,8 @@ impl TcpSender {
         }
     }
 
-    /// Processes the D-SACK of an acknowledgement, and undoes the last recovery if it was needless. `before`: SND.UNA before the acknowledgement.
+    /// Processes the D-SACK of an acknowledgement, and undoes the last recovery if it was needless. `before`:
+    /// SND.UNA before the acknowledgement.
     pub(super) fn find_spurious(&mut self, segment: &Segment, before: u64) -> Evidence {
         if !self.config.recovery.undo {
             return Evidence::None;
@@ -223,7 +226,8 @@ impl TcpSender {
         }
     }
 
-    /// Returns to the window before the last recovery. `is_unmarked`: what is marked as lost counts as in flight again.
+    /// Returns to the window before the last recovery. `is_unmarked`: what is marked as lost counts as in
+    /// flight again.
     fn undo(&mut self, is_unmarked: bool) {
         let Some(Undo { prior, .. }) = self.spurious.undo.take() else { return };
         self.window.cwnd = self.window.cwnd.max(prior.cwnd);

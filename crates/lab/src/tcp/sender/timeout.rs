@@ -156,7 +156,8 @@ impl TcpSender {
         let counted = self.recovery.duplicates;
         self.forget_duplicates();
         if self.config.variant == Variant::Tahoe {
-            // Tahoe has no recovery that could end, and continues counting up to the next new acknowledgement, as ns-2 does.
+            // Tahoe has no recovery that could end, and continues counting up to the next new
+            // acknowledgement, as ns-2 does.
             self.recovery.duplicates = counted;
         }
         self.recovery.resend = false;
@@ -183,8 +184,9 @@ impl TcpSender {
         self.timers.retransmission = Some(now + self.rtt.rto());
     }
 
-    /// The data that a timeout counts as lost, in bytes. FlightSize would be wrong in a recovery that failed: a retransmission that is lost
-    /// leaves SND.UNA where it is while new data goes out and arrives, for as long as the timer runs.
+    /// The data that a timeout counts as lost, in bytes. FlightSize would be wrong in a recovery that failed:
+    /// a retransmission that is lost leaves SND.UNA where it is while new data goes out and arrives, for as
+    /// long as the timer runs.
     fn in_network(&self) -> u64 {
         match (self.recovery.phase, self.recovery.method) {
             (SenderPhase::Open, _) => self.flight(),

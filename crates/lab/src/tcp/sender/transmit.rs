@@ -53,7 +53,7 @@ impl TcpSender {
         match (self.recovery.method, self.recovery.phase) {
             (Method::Rack, phase) => self.choose_with_rack(phase),
             (Method::Selective, SenderPhase::Open) => {
-                // Until recovery begins `pipe` is FlightSize less what has arrived: limited transmit is in it.
+                // Until recovery begins, `pipe` is FlightSize less what has arrived, with limited transmit.
                 let early = self.config.recovery.limited_transmit != LimitedTransmit::Off;
                 let in_network = if early { self.scoreboard.pipe(self.high) } else { self.flight() };
                 self.choose_new(in_network)
@@ -99,10 +99,12 @@ impl TcpSender {
         })
     }
 
-    /// After a timeout, with SACK: fill the holes from below (RFC 6675, Section 5.1), then continue in a window that starts
-    /// at SND.UNA (RFC 5681, Section 2): `pipe` is for recoveries that an acknowledgement began.
+    /// After a timeout, with SACK: fill the holes from below (RFC 6675, Section 5.1), then continue in a
+    /// window that starts at SND.UNA (RFC 5681, Section 2): `pipe` is for recoveries that an acknowledgement
+    /// began.
     fn choose_after_timeout(&mut self) -> Option<Choice> {
-        // Losses among data sent since then, shown by selective acknowledgements, are left to a recovery of their own.
+        // Losses among data sent since then, shown by selective acknowledgements, are left to a recovery of
+        // their own.
         let outstanding_then = self.scoreboard.next_lost().filter(|hole| hole.start < self.recovery.point);
         let Some(hole) = outstanding_then.map(|hole| self.bounded(hole)) else {
             return self.choose_new(self.flight());

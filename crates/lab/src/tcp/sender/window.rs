@@ -50,7 +50,8 @@ impl TcpSender {
         self.round_down();
     }
 
-    /// A window in whole segments is rounded down after a reduction. Scalable laws keep the fraction, as their reductions can be less than a segment.
+    /// A window in whole segments is rounded down after a reduction. Scalable laws keep the fraction, as
+    /// their reductions can be less than a segment.
     fn round_down(&mut self) {
         if self.config.window.basis == ReductionBasis::WholeWindow && !self.law.is_scalable() {
             self.window.cwnd = self.window.cwnd.floor();
@@ -100,7 +101,7 @@ impl TcpSender {
         }
     }
 
-    /// `true` if duplicate acknowledgements may lead to a fast retransmit now (RFC 6582, Section 3.2, step 2).
+    /// `true` if duplicate acknowledgements may cause a fast retransmit now (RFC 6582, Section 3.2, step 2).
     pub(super) fn may_fast_retransmit(&self) -> bool {
         self.recovery.not_before.is_none_or(|point| self.unacknowledged > point)
     }

@@ -9,7 +9,7 @@ use crate::tcp::{DelayedAck, TcpConfig, Variant};
 
 const ROUND_TRIP: f64 = 0.1;
 
-/// Segments delivered in a round-trip time, on average, at that loss rate; losses come regularly or at random.
+/// Segments delivered in a round-trip time, on average, at that loss rate; losses are regular or random.
 fn mean_window(config: &TcpConfig, loss: f64, regular: bool) -> f64 {
     const SECONDS: u64 = 1500;
     let rate = DataRate::from_megabits_per_second(1e4);
@@ -44,8 +44,9 @@ fn the_mean_window_follows_the_square_root_of_the_loss_rate() {
 
 #[test]
 fn with_regular_losses_the_sawtooth_has_the_length_it_must_have() {
-    // From m segments up to 2m, one more in each round, and a round of recovery with m: 1.5 m^2 + 2.5 m segments in m + 2
-    // rounds, of which one is lost. The remaining difference is that windows are whole segments.
+    // From m segments up to 2m, one more in each round, and a round of recovery with m: 1.5 m^2 + 2.5 m
+    // segments in m + 2 rounds, of which one is lost. The remaining difference is that windows are whole
+    // segments.
     for (loss, tolerance) in [(0.001, 0.02), (0.002, 0.02), (0.005, 0.04), (0.01, 0.08)] {
         let segments: f64 = 1.0 / loss;
         let m = ((6.25 + 6.0 * segments).sqrt() - 2.5) / 3.0;

@@ -1,8 +1,8 @@
 //! Segment for segment against ns-2.35.
 //!
-//! The files in `ns2/` are traces of `Agent/TCP` and its variants in Debian's ns2 2.35+dfsg-5: a line for each packet, with the
-//! moment it left the agent and its number (0 is the SYN). Two nodes, a duplex link, `ErrorModel/List` before
-//! the queue; all else as `ns-default.tcl` has it.
+//! The files in `ns2/` are traces of `Agent/TCP` and its variants in Debian's ns2 2.35+dfsg-5: a line for
+//! each packet, with the moment it left the agent and its number (0 is the SYN). Two nodes, a duplex link,
+//! `ErrorModel/List` before the queue; all else as `ns-default.tcl` has it.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -17,8 +17,8 @@ struct Run {
     queue: usize,
     stop: f64,
     drops: &'static [usize],
-    /// A link of 100 Mbit/s and 1 ms before the bottleneck. Without it packets come to the queue at the very moments at which others
-    /// leave, and rounding decides which are dropped.
+    /// A link of 100 Mbit/s and 1 ms before the bottleneck. Without it packets come to the queue at the very
+    /// moments at which others leave, and rounding decides which are dropped.
     access: bool,
     trace: &'static str,
 }
@@ -73,8 +73,8 @@ fn check(run: Run) {
     );
 }
 
-/// The random phase of an agent's clock, in the first number that ns-2's generator draws, and in the second, where an error model took
-/// the first.
+/// The random phase of an agent's clock, in the first number that ns-2's generator draws, and in the second,
+/// where an error model took the first.
 const PHASE: Duration = Duration::from_nanos(3_396);
 const PHASE_AFTER_ERROR_MODEL: Duration = Duration::from_nanos(5_558_807);
 
@@ -91,7 +91,8 @@ macro_rules! against_ns2 {
     )*};
 }
 
-/// 1 Mbit/s, 20 ms: single losses, three of a window, a lost retransmission, a run of losses that ends in a timeout.
+/// 1 Mbit/s, 20 ms: single losses, three of a window, a lost retransmission, a run of losses that ends in a
+/// timeout.
 fn losses(variant: Variant, trace: &'static str) -> Run {
     const DROPS: &[usize] = &[
         20, 60, 61, 63, 150, 155, 156, 157, 158, 159, 160, 161, 162, 163, 164, 165, 250, 251, 270, 300, 302,

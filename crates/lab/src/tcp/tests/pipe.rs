@@ -98,8 +98,8 @@ impl Network {
         self
     }
 
-    /// Moves to the next event and returns whether there was one before `until`. `data` and `acks` decide on each packet,
-    /// by its number.
+    /// Moves to the next event and returns whether there was one before `until`. `data` and `acks` decide on
+    /// each packet, by its number.
     pub(super) fn step(
         &mut self,
         until: Instant,

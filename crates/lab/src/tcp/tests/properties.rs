@@ -166,7 +166,8 @@ proptest! {
             if new_data && after.acknowledged == before.acknowledged && after.phase == before.phase
                 && before.phase != SenderPhase::FastRecovery
             {
-                // Nothing has happened since it was sent but, at most, duplicates: two allow a segment each beyond the window.
+                // Nothing has happened since it was sent but, at most, duplicates: two allow a segment each
+                // beyond the window.
                 let allowed = (before.cwnd.max(after.cwnd) + before.inflation.max(after.inflation) + 2.0) * size as f64;
                 prop_assert!(after.pipe as f64 <= allowed + 1.0, "{:?} {:?}", before, after);
             }

@@ -116,7 +116,7 @@ fn what_is_no_longer_lost_is_in_flight_and_may_be_lost_later() {
     assert_eq!((board.pipe(), board.retransmitted()), (600, 100));
     board.unmark_lost();
     assert_eq!((board.pipe(), board.next_lost(), board.retransmitted()), (700, None, 100));
-    // Segment 1 is due as before; segment 0, sent again at 60, only when something that was sent later has arrived.
+    // Segment 1 is due as before; segment 0, sent again at 60, only when something sent later has arrived.
     assert!(detect(&mut board, 54).0);
     assert_eq!((board.next_lost(), board.pipe()), (Some(range(100, 200)), 600));
     board.on_ack(at(110), 0, &[range(100, 500)], 1000);

@@ -53,7 +53,7 @@ pub struct DccpAgent<L: Line = Single> {
     queued: u32,
     /// Tag and size of the queued datagrams, if packets are recorded or leave several times.
     waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
-    /// Packets that arrived and whose data are not delivered yet: one, unless the receiver puts them into order.
+    /// Packets that arrived and whose data are not delivered yet: one, unless the receiver orders them.
     undelivered: Vec<Arrived>,
     /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
@@ -96,7 +96,8 @@ impl<L: Line> DccpAgent<L> {
         }
     }
 
-    /// The same end, which connects at `start`, sends the datagrams of `source` and closes when the source has ended.
+    /// The same end, which connects at `start`, sends the datagrams of `source` and closes when the source
+    /// has ended.
     #[must_use]
     pub(in crate::transport) fn with_source(self, start: Instant, source: TrafficSource) -> Self {
         let has_names = L::Connection::COPIES > 0 || self.meter.records_packets();
@@ -241,7 +242,8 @@ impl<L: Line> DccpAgent<L> {
         Some(known)
     }
 
-    /// Discards the packets that will never be delivered: those older than the newest one delivered, and its other copies.
+    /// Discards the packets that will never be delivered: those older than the newest one delivered, and its
+    /// other copies.
     fn discard_late(&mut self, now: Instant) {
         let (Some(newest), meter) = (self.newest_delivered, &mut self.meter) else { return };
         let has_copies = L::Connection::COPIES > 0;
@@ -459,7 +461,7 @@ fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// `true` if the packet has data that its checksum does not cover. It does not matter which of them are damaged.
+/// `true` if the packet has data that its checksum does not cover. Which of them are damaged does not matter.
 fn has_bare_data(content: &SimPayload) -> bool {
     match content {
         SimPayload::Dccp(packet) => {

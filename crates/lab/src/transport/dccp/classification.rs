@@ -8,12 +8,12 @@ use whimbrel_control::loss_differentiation::{ComparedTrip, Parameters};
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Classification {
-    /// If true, T_min is an estimate that is robust against jitter, duplicates and coalesced receives. Off in papers' experiments:
-    /// then it is the least time between any two arrivals.
+    /// If true, T_min is an estimate that is robust against jitter, duplicates and coalesced receives. Off in
+    /// papers' experiments: then it is the least time between any two arrivals.
     pub robust: bool,
     /// `mbiaz` and the hybrids: a loss of n packets is wireless up to (n + this) T_min; 1 to 2.
     pub mbiaz_upper: f64,
-    /// `spike` and the hybrids: the part of the range of trip times above which a spike starts; `spike_end` to 1.
+    /// `spike` and the hybrids: the part of the trip time range above which a spike starts; `spike_end` to 1.
     pub spike_start: f64,
     /// The part below which it ends; 0 to 1.
     pub spike_end: f64,

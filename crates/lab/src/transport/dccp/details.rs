@@ -34,54 +34,56 @@ pub struct Details {
     /// TFRC: after an idle period, increase faster to a rate that was achieved in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
-    /// TFRC: t_RTO in the throughput equation is measured as TCP does, on a clock with this tick (ns-2: "100 ms"), rather than four
-    /// round-trip times.
+    /// TFRC: t_RTO in the throughput equation is measured as TCP does, on a clock with this tick (ns-2: "100
+    /// ms"), rather than four round-trip times.
     pub timeout_tick: Option<Time>,
     /// TFRC: if true, the rate is at most the capacity that rt-Winf estimates at the sender's 802.11 station.
     pub link_cap: bool,
     /// Rate error of the sender's clock in parts per million; positive: fast.
     pub clock_drift_ppm: f64,
-    /// TFRC: if true, a loss is withdrawn when the packet arrives after all, as RFC 5348, Section 5.1, allows.
+    /// TFRC: if true, a loss is withdrawn when the packet arrives after all (RFC 5348, Section 5.1).
     pub forgive_late: bool,
-    /// TFRC: if true, a long lossless time reduces the weight of older loss intervals (RFC 5348, Section 5.5).
+    /// TFRC: if true, a long lossless time lowers the weight of older loss intervals (RFC 5348, Section 5.5).
     pub history_discounting: bool,
-    /// TFRC: if true, the receiver reports when its feedback timer expires (RFC 5348, Section 6.2), and not only on data.
+    /// TFRC: if true, the receiver reports when its feedback timer expires (RFC 5348, Section 6.2), and not
+    /// only on data.
     pub feedback_timer: bool,
-    /// TFRC: the least loss event rate used in the throughput equation; 0 for no floor. ns-2's DCCP and Linux, which
-    /// look the equation up in a table, have 1e-5.
+    /// TFRC: the least loss event rate used in the throughput equation; 0 for no floor. ns-2's DCCP and
+    /// Linux, which look the equation up in a table, have 1e-5.
     pub least_loss_event_rate: Probability,
-    /// TFRC: the standard of the initial window, which is the amount allowed in the first round-trip time: `"rfc6928"` or, as in RFC 5348 and
-    /// ns-2's TFRC, `"rfc3390"`.
+    /// TFRC: the standard of the initial window, which is the amount allowed in the first round-trip time:
+    /// `"rfc6928"` or, as in RFC 5348 and ns-2's TFRC, `"rfc3390"`.
     pub initial_window: InitialWindow,
-    /// D_max: the longest time for which the receiver holds a packet that arrived before earlier ones, so that delivery is in
-    /// order, and TFRC does not count late packets as lost. No reorder buffer by default.
+    /// D_max: the longest time for which the receiver holds a packet that arrived before earlier ones, so
+    /// that delivery is in order, and TFRC does not count late packets as lost. No reorder buffer by default.
     pub reorder_delay: Option<Time>,
     /// Q, with `reorder_delay`: the number of packets that the reorder buffer holds.
     pub reorder_size: ReorderSize,
-    /// With `reorder_delay`: if true, D_max follows the lateness that the receiver measures, up to that delay.
+    /// With `reorder_delay`: if true, D_max follows the lateness at the receiver, up to that delay.
     pub reorder_adapts: bool,
     /// With `reorder_delay`: handling of data that arrive later than that. Discarded data count as lost.
     pub late: Late,
     /// TFRC: the condition under which a missing packet counts as lost.
     pub loss_detection: LossDetection,
-    /// Freezing of the ends for handovers, and recovery from it. Without it they can be frozen, but do not signal it to
-    /// each other.
+    /// Freezing of the ends for handovers, and recovery from it. Without it they can be frozen, but do not
+    /// signal it to each other.
     pub freeze: Option<Freeze>,
-    /// With a classifier: if true, a guard limits the losses that it may classify as wireless; off in papers' experiments.
+    /// With a classifier: if true, a guard limits the losses that it may classify as wireless; off in papers'
+    /// experiments.
     pub guard: bool,
-    /// With a classifier that uses trip times: if true, the rate of the sender's clock is estimated and corrected.
-    /// Simulated clocks run at equal rates; off in papers' experiments.
+    /// With a classifier that uses trip times: if true, the rate of the sender's clock is estimated and
+    /// corrected. Simulated clocks run at equal rates; off in papers' experiments.
     pub clock_correction: bool,
     /// With a classifier: its parameters.
     pub classification: Classification,
-    /// With a classifier: it is on trial. It classifies as if packets with corrupt data had not arrived, and its verdicts
-    /// have no effect.
+    /// With a classifier: it is on trial. It classifies as if packets with corrupt data had not arrived, and
+    /// its verdicts have no effect.
     pub trial: bool,
     /// Checksum coverage of the data (RFC 4340, Section 9.2): 0 is all, 1 nothing, 2 to 15 the first
     /// 4 to 56 bytes. With less than all, packets whose data a link has `damaged` arrive. Both ends agree.
     pub checksum_coverage: u8,
-    /// If true, data have a checksum of their own, an option of 8 bytes within `packet_size` (RFC 4340, Section 9.3). The
-    /// receiver then reports corrupt packets to the sender.
+    /// If true, data have a checksum of their own, an option of 8 bytes within `packet_size` (RFC 4340,
+    /// Section 9.3). The receiver then reports corrupt packets to the sender.
     pub data_checksum: bool,
     /// If true, data known to be corrupt are delivered (Drop Code 7) rather than dropped (Drop Code 3).
     pub deliver_corrupt: bool,

@@ -12,8 +12,8 @@ use whimbrel_scenario::signals::Scope;
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Freeze {
-    /// If true, both ends negotiate the feature: they freeze each other, and support each other in restoring and probing.
-    /// Without it, a frozen end merely stops and resumes.
+    /// If true, both ends negotiate the feature: they freeze each other, and support each other in restoring
+    /// and probing. Without it, a frozen end merely stops and resumes.
     pub agreed: Agreed,
     /// The restart mode of a sender.
     pub restart: RestartMode,
@@ -25,8 +25,8 @@ pub struct Freeze {
     pub silence: Option<Time>,
     /// The same, in round-trip times.
     pub silence_in_rtt: Option<f64>,
-    /// If true, the sender is frozen from the time at which its 802.11 station leaves its access point until packets for the
-    /// station go to the next one (`distribution_delay` after the association).
+    /// If true, the sender is frozen from the time at which its 802.11 station leaves its access point until
+    /// packets for the station go to the next one (`distribution_delay` after the association).
     pub follows_station: bool,
     /// The longest freeze requested by the end's own application.
     pub local_limit: Option<Time>,
@@ -52,7 +52,7 @@ pub enum RestartMode {
     /// Restores its rate and probes until p indicates a loss, as in the paper.
     #[default]
     LossRate,
-    /// The same by the rule of the authors' Linux code: probing ends where p rose or fell by more than a tenth.
+    /// The same by the rule of the authors' Linux code: probing ends once p changes by more than a tenth.
     AuthorsCode,
     /// Restores its rate and probes until the receive rate no longer follows.
     Following,

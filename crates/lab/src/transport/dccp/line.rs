@@ -72,8 +72,8 @@ pub struct Single {
     seed: u64,
     is_client: bool,
     connection: Option<Connection>,
-    /// When the connection wanted to be called again after the last packet to send. A wake-up before any timer is due
-    /// need not run them.
+    /// When the connection wanted to be called again after the last packet to send. A wake-up before any
+    /// timer is due need not run them.
     wait: Wait,
 }
 

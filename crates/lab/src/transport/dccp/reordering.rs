@@ -8,8 +8,8 @@ use whimbrel_proto::config::{self, BufferSize};
 
 use whimbrel_scenario::quantity::{QueueLimit, Rate, TextVisitor};
 
-/// Number of packets that may wait for earlier ones: `"12 packets"`, a peak rate such as `"1 Mbit/s"` that is multiplied
-/// with the delay, or `"dynamic"`, the same with the rate at which data come.
+/// Number of packets that may wait for earlier ones: `"12 packets"`, a peak rate such as `"1 Mbit/s"` that is
+/// multiplied with the delay, or `"dynamic"`, the same with the rate at which data come.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReorderSize(pub BufferSize);
 
@@ -54,8 +54,8 @@ impl JsonSchema for ReorderSize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
-    /// The end of its waiting time in the reorder buffer, if there is one (`reorder_delay`); otherwise `rack` in a
-    /// repaired flow, and three packets in others.
+    /// The end of its waiting time in the reorder buffer, if there is one (`reorder_delay`); otherwise `rack`
+    /// in a repaired flow, and three packets in others.
     #[default]
     Automatic,
     /// Three packets with higher numbers (RFC 5348, Section 5.1), even with a reorder buffer.

@@ -22,8 +22,8 @@ pub(super) struct Station {
     estimates: Option<(CrossLayer, f64)>,
     /// The estimate that the connection has.
     latest: Option<Estimate>,
-    /// Time from an association until packets for the station go to the new access point; `None` if the sender does not follow
-    /// associations.
+    /// Time from an association until packets for the station go to the new access point; `None` if the
+    /// sender does not follow associations.
     delay: Option<Duration>,
     /// Time at which the path over the new access point is complete.
     complete_at: Option<Instant>,

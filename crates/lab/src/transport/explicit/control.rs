@@ -116,8 +116,8 @@ impl Control {
         }
     }
 
-    /// Processes what the TCP sender has done since the last call, and the allocation of an acknowledgement, if it was one.
-    /// Then sets the window.
+    /// Processes what the TCP sender has done since the last call, and the allocation of an acknowledgement,
+    /// if it was one. Then sets the window.
     pub(super) fn update(&mut self, now: Instant, tcp: &mut TcpSender, allocation: Option<f64>) {
         let after = tcp.progress();
         let before = core::mem::replace(&mut self.before, after);

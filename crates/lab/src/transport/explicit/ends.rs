@@ -17,8 +17,8 @@ use crate::transport::{Content, FlowEnd, FlowSetup, IpHeaders, SenderEstimate};
 pub struct ExplicitContent {
     /// The segment.
     pub tcp: TcpContent,
-    /// The header of a packet from the sender. In one from the receiver, which routers do not write, its allocation is the
-    /// one that is returned.
+    /// The header of a packet from the sender. In one from the receiver, which routers do not write, its
+    /// allocation is the one that is returned.
     pub shim: Shim,
     /// The form of the header in a capture.
     pub format: HeaderFormat,
@@ -37,9 +37,9 @@ pub enum HeaderFormat {
 }
 
 impl HeaderFormat {
-    /// Bytes: 20 for XCP (draft-falk-xcp-spec-03, Section 3). The 12 of RCP are an assumption: two rates of 4 bytes each, and
-    /// RTT, next protocol and padding in another 4. The authors' code for ns-2 has a structure without a wire format, and no
-    /// specification was at hand.
+    /// Bytes: 20 for XCP (draft-falk-xcp-spec-03, Section 3). The 12 of RCP are an assumption: two rates of 4
+    /// bytes each, and RTT, next protocol and padding in another 4. The authors' code for ns-2 has a
+    /// structure without a wire format, and no specification was at hand.
     pub const fn size(self) -> u32 {
         match self {
             Self::Xcp => 20,
@@ -80,8 +80,8 @@ impl ExplicitContent {
         if self.tcp.from_sender { (None, allocation) } else { (allocation, None) }
     }
 
-    /// The header of draft-falk-xcp-spec-03, Section 3, for which no IP protocol number was assigned: X and RTT are seconds
-    /// with 28 fraction bits, feedback is in byte/s.
+    /// The header of draft-falk-xcp-spec-03, Section 3, for which no IP protocol number was assigned: X and
+    /// RTT are seconds with 28 fraction bits, feedback is in byte/s.
     fn write_xcp(&self, out: &mut Vec<u8>) {
         const STANDARD: u8 = 0x31;
         const MINIMAL: u8 = 0x32;
@@ -99,8 +99,8 @@ impl ExplicitContent {
         out.extend(bytes_per_second(delta).to_be_bytes());
     }
 
-    /// A header of the size that is counted; RCP has no specified format. The requested and the returned rate are in byte/s,
-    /// all ones without a limit, and the round-trip time is in units of 100 us.
+    /// A header of the size that is counted; RCP has no specified format. The requested and the returned rate
+    /// are in byte/s, all ones without a limit, and the round-trip time is in units of 100 us.
     fn write_rcp(&self, out: &mut Vec<u8>) {
         let bytes_per_second = |rate: Option<f64>| rate.map_or(0, |rate| (rate / 8.0) as u32);
         let (returned, requested) = self.allocations();

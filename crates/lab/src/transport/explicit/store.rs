@@ -1,4 +1,5 @@
-//! The store in which MAC, routers and senders of a node share what rt-Winf estimates (paper `winf`, Section 4, Figure 8).
+//! The store in which MAC, routers and senders of a node share what rt-Winf estimates (paper `winf`, Section
+//! 4, Figure 8).
 
 use std::sync::{Arc, Mutex, PoisonError};
 

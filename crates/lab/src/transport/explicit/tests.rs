@@ -90,7 +90,8 @@ impl Ends {
         ends
     }
 
-    /// The packets sent at `now` ms arrive with the allocation `granted`, and the answers are back after a round-trip time.
+    /// The packets sent at `now` ms arrive with the allocation `granted`, and the answers are back after a
+    /// round-trip time.
     fn round(&mut self, now: u64, granted: f64) -> usize {
         let packets = drain(&mut self.sender, at(now));
         let count = packets.len();
@@ -154,7 +155,7 @@ fn a_window_that_is_not_used_ages_each_round_trip_time() {
     // Half of the window was used.
     ends.round(40, 0.0);
     assert_eq!(ends.window(), 1.5);
-    // Nothing was sent until the next datagram at 200 ms; then one packet, and the feedback a round-trip time later.
+    // Nothing was sent until the next datagram at 200 ms; then one packet, and feedback an RTT later.
     ends.round(200, 10e6);
     let grown = 1.0 + 10e6 / 8.0 * 0.04 / 1072.0;
     assert!(is_close(ends.window(), 0.5 * grown + 0.5), "{} of {grown}", ends.window());

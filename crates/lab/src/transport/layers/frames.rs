@@ -1,4 +1,4 @@
-//! The frames of a flow whose datagrams are repaired, or counted without repair, and the datagrams that carry them.
+//! The frames of a flow whose datagrams are repaired, or counted without repair, and their datagrams.
 
 use bytes::Bytes;
 use whimbrel_proto::Datagram;

@@ -19,7 +19,8 @@ pub struct MediaKeys {
     /// Media only: details.
     #[serde(default)]
     media: Option<Details>,
-    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the frames in time.
+    /// DCCP, UDP and media only: repair of lost datagrams within a latency budget, and the count of the
+    /// frames in time.
     #[serde(default)]
     pub(super) repair: Option<Repair>,
 }
@@ -39,7 +40,8 @@ pub struct Details {
     pub max_rate: Rate,
     /// Frames of the encoder per second, for `traffic = "bulk"`.
     pub frame_rate: Frequency,
-    /// Time for which data may wait at the sender: the encoder skips frames, and data of other traffic expire.
+    /// Time for which data may wait at the sender: the encoder skips frames, and data of other traffic
+    /// expire.
     pub send_delay: Time,
     /// Time between reports of the receiver.
     pub report_interval: Time,
@@ -68,7 +70,8 @@ pub enum Controller {
     /// None: always `start_rate`.
     #[default]
     Constant,
-    /// A program sets the rate during the run: see `whimbrel.Environment`. Otherwise it stays at `start_rate`.
+    /// A program sets the rate during the run: see `whimbrel.Environment`. Otherwise it stays at
+    /// `start_rate`.
     External,
     /// Google Congestion Control, as in libwebrtc.
     Gcc,

@@ -14,7 +14,8 @@ use crate::transport::{FlowEnd, FlowSetup};
 
 /// Bytes of the headers of UDP and IPv4.
 const HEADERS: u32 = 28;
-/// Most packets in a report, so that it fits a path of 1500 bytes. More take several reports (RFC 8888, Section 3.1).
+/// Most packets in a report, so that it fits a path of 1500 bytes. More take several reports (RFC 8888,
+/// Section 3.1).
 const MOST_PACKETS: usize = 512;
 
 /// The end that receives.
@@ -73,7 +74,8 @@ impl MediaReceiver {
         // A packet older than what the next report covers is not reported again.
         let Some(mut index) = sequence.checked_sub(self.first) else { return };
         if index >= MAX_METRICS as u64 {
-            // After a gap of a quarter of the sequence numbers, the oldest packets are left out: RTP could not name them.
+            // After a gap of a quarter of the sequence numbers, the oldest packets are left out: RTP could
+            // not name them.
             let left_out = index + 1 - MAX_METRICS as u64;
             self.receptions
                 .drain(..usize::try_from(left_out).unwrap_or(MAX_METRICS).min(self.receptions.len()));
@@ -99,8 +101,8 @@ impl MediaReceiver {
         (self.first + self.receptions.len() as u64).saturating_sub(self.reported)
     }
 
-    /// The next of the reports on the packets since the last ones. They begin with the first packet that the last ones had as
-    /// missing, so that a packet that arrives late is reported (RFC 8888, Section 3.1).
+    /// The next of the reports on the packets since the last ones. They begin with the first packet that the
+    /// last ones had as missing, so that a packet that arrives late is reported (RFC 8888, Section 3.1).
     fn report(&mut self, now: Instant) -> CongestionFeedback {
         let timestamp = timestamp_units(now) as u32;
         let metric = |reception: &Option<(Instant, Ecn)>| match reception {
@@ -115,8 +117,8 @@ impl MediaReceiver {
         CongestionFeedback { sender: RECEIVER_SSRC, streams: vec![stream], timestamp }
     }
 
-    /// All packets are reported. The next reports cover again what is missing in these and was not in the last, and all that
-    /// follow it.
+    /// All packets are reported. The next reports cover again what is missing in these and was not in the
+    /// last, and all that follow it.
     fn end_reports(&mut self) {
         let old =
             usize::try_from(self.reported.saturating_sub(self.first)).unwrap_or(0).min(self.receptions.len());

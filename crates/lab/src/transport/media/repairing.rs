@@ -1,4 +1,5 @@
-//! Repair of media: repeats and coded packets are RTP packets of the flow, which its law counts and its pacer holds back.
+//! Repair of media: repeats and coded packets are RTP packets of the flow, which its law counts and its pacer
+//! holds back.
 
 use std::collections::VecDeque;
 

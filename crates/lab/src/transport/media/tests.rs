@@ -405,7 +405,7 @@ fn settings_that_contradict_each_other_name_the_key() {
     }
 }
 
-/// Goodput in Mbit/s of a law over 6 Mbit/s with 40 ms, from 20 to 50 s, with losses on the way there and back.
+/// Goodput in Mbit/s of a law over 6 Mbit/s with 40 ms, from 20 to 50 s, with losses in both directions.
 fn goodput(law: &str, [there, back]: [&str; 2], report_interval: &str) -> f64 {
     let text = format!(
         "[simulation]\nduration = \"50 s\"\nwarm_up = \"20 s\"\n[[node]]\nname = \"camera\"\n[[node]]\nname = \"viewer\"\n\

@@ -9,7 +9,8 @@ use crate::metrics::{FrameMeter, FramePart, FrameSummary, Meter};
 use crate::repair_models::{Datagram, Message};
 use crate::transport::FlowSetup;
 
-/// Delivers datagrams at a constant latency, and watches the frames. A sending end has one to know which frames count.
+/// Delivers datagrams at a constant latency, and watches the frames. A sending end has one to know which
+/// frames count.
 #[derive(Debug)]
 pub(in crate::transport) struct Viewer {
     /// What arrived for the first time and is not delivered.

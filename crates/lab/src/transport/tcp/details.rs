@@ -8,7 +8,7 @@ use whimbrel_control::window::{
 use whimbrel_scenario::quantity::Time;
 use whimbrel_units::Duration;
 
-/// Details of the simulated TCP. A preset and a variant give all values; keys given besides change single ones.
+/// Details of the simulated TCP. A preset and a variant give all values; further keys change single ones.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Tcp")]
@@ -19,28 +19,31 @@ pub struct Details {
     pub variant: TcpVariant,
     /// The law of the congestion window; `reno` by default.
     pub congestion: TcpCongestion,
-    /// Leave the first slow start before a loss, where the round-trip time rises (HyStart++, RFC 9406; with `preset = "linux"` Linux's HyStart); `cubic`
-    /// only, `true` by default.
+    /// Leave the first slow start before a loss, where the round-trip time rises (HyStart++, RFC 9406; with
+    /// `preset = "linux"` Linux's HyStart); `cubic` only, `true` by default.
     pub hystart: Option<bool>,
     /// The most segments outstanding, even if the receiver's window is larger; in ns-2 also the initial
     /// threshold.
     pub window_limit: Option<f64>,
     /// The first window in segments.
     pub initial_window: Option<u32>,
-    /// Detect losses by the times of transmissions (RACK, RFC 8985); `variant = "sack"` only, `true` in Linux.
+    /// Detect losses by the times of transmissions (RACK, RFC 8985); `variant = "sack"` only, `true` in
+    /// Linux.
     pub rack: Option<bool>,
     /// Send tail loss probes (RFC 8985, Section 7); with `rack` only, `true` in Linux.
     pub loss_probe: Option<bool>,
-    /// Spread the reduction of the window over the recovery (PRR, RFC 9937); with `rack` only, `true` in Linux.
+    /// Spread the window reduction over the recovery (PRR, RFC 9937); with `rack` only, `true` in Linux.
     pub rate_reduction: Option<bool>,
-    /// Undo reductions for segments that were only late, and tolerate more reordering after each (D-SACK, RFC 2883 and RFC 3708; RFC 8985, Section 6.2, Step 4); with
-    /// `rack` only, `true` in Linux.
+    /// Undo reductions for segments that were only late, and tolerate more reordering after each (D-SACK, RFC
+    /// 2883 and RFC 3708; RFC 8985, Section 6.2, Step 4); with `rack` only, `true` in Linux.
     pub undo: Option<bool>,
     /// Open with a SYN.
     pub handshake: Option<bool>,
-    /// Reference of RTT independence: shorter paths have the rate of one with this round-trip time; `prague` only, none by default, `25 ms` in its draft.
+    /// Reference of RTT independence: shorter paths have the rate of one with this round-trip time; `prague`
+    /// only, none by default, `25 ms` in its draft.
     pub virtual_rtt: Option<Time>,
-    /// Use ECN: RFC 3168, and with `prague` counted marks and ECT(1) (RFC 9768, RFC 9331); `false` by default, `true` with `prague`.
+    /// Use ECN: RFC 3168, and with `prague` counted marks and ECT(1) (RFC 9768, RFC 9331); `false` by
+    /// default, `true` with `prague`.
     pub ecn: Option<bool>,
     /// Use timestamps (RFC 7323).
     pub timestamps: Option<bool>,
@@ -51,8 +54,8 @@ pub struct Details {
     /// The grain of the clock that measures round-trip times.
     pub clock_tick: Option<Time>,
     /// Send at a random moment within this time of being allowed to (ns-2's `overhead_`). The time that a
-    /// packet takes at the bottleneck breaks the synchrony by which packets clocked by acknowledgements otherwise
-    /// find the one free place of a full DropTail queue, at the cost of paced flows.
+    /// packet takes at the bottleneck breaks the synchrony by which packets clocked by acknowledgements
+    /// otherwise find the one free place of a full DropTail queue, at the cost of paced flows.
     pub jitter: Option<Time>,
 }
 
@@ -65,7 +68,8 @@ pub enum TcpPreset {
     Rfc,
     /// The defaults of ns-2.35.
     Ns2,
-    /// Near Linux's of today: an initial window of 10 segments, RACK-TLP, PRR, timestamps, delayed acknowledgements, its windows. SACK only.
+    /// Near Linux's of today: an initial window of 10 segments, RACK-TLP, PRR, timestamps, delayed
+    /// acknowledgements, its windows. SACK only.
     Linux,
 }
 

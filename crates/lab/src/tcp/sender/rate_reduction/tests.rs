@@ -1,7 +1,8 @@
 use super::*;
 
-/// Segments sent for each of the acknowledgements of RFC 6937, Section 3.1: 22 segments are outstanding, two of them by limited transmit,
-/// and the target is 11. Acknowledgements 3 to 19 deliver one each; `pipe` are in the network before the first of them.
+/// Segments sent for each of the acknowledgements of RFC 6937, Section 3.1: 22 segments are outstanding, two
+/// of them by limited transmit, and the target is 11. Acknowledgements 3 to 19 deliver one each; `pipe` are
+/// in the network before the first of them.
 fn sent(mut pipe: u64, acks: usize) -> Vec<u64> {
     let mut reduction = RateReduction::new(22, 11.0);
     (0..acks)

@@ -14,7 +14,8 @@ fn cubic(law: Cubic) -> Script {
     Script::new(config)
 }
 
-/// `acks` acknowledgements of two segments, one each 100 ms. Returns the window in whole segments, as Linux counts it.
+/// `acks` acknowledgements of two segments, one each 100 ms. Returns the window in whole segments, as Linux
+/// counts it.
 fn acknowledge(script: &mut Script, next: &mut u64, acks: u64) -> f64 {
     for _ in 0..acks {
         script.drain();
@@ -34,9 +35,11 @@ fn hystart_leaves_slow_start_at_48_segments() {
     assert_eq!(script.sender.snapshot().ssthresh, 48.0);
 }
 
-/// Linux divides the window by its distance from the function in whole numbers, which makes the growth a little faster than here.
+/// Linux divides the window by its distance from the function in whole numbers, which makes the growth a
+/// little faster than here.
 ///
-/// After slow start: a twentieth of the window in each, then the cubic function, and in the end a segment for each two acknowledged.
+/// After slow start: a twentieth of the window in each, then the cubic function, and in the end a segment for
+/// each two acknowledged.
 #[test]
 fn after_hystart_the_window_is_the_cubic_function() {
     let (mut script, mut next) = (cubic(Cubic::linux()), 0);

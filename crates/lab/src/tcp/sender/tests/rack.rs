@@ -15,7 +15,8 @@ fn with_probes(window: u32) -> TcpConfig {
     config
 }
 
-/// A sender that has measured a round-trip time of 100 ms and has sent the segments from 1 on, `count` of them, which are all that there are.
+/// A sender that has measured a round-trip time of 100 ms and has sent the segments from 1 on, `count` of
+/// them, which are all that there are.
 fn measured(mut config: TcpConfig, count: u64) -> Script {
     config.window.initial_threshold = Some(1.0);
     let mut script = Script::idle(config);
@@ -145,7 +146,8 @@ fn sent(script: &mut Script, first: u64, until: u64) -> Vec<usize> {
     (first..until).map(|segment| script.sack(0, &[(first, segment + 1)]).drain().len()).collect()
 }
 
-/// Segment 0 is lost, and 1 to 19 arrive: as many segments are sent as half of what is delivered, rounded up, until 10 are in the network.
+/// Segment 0 is lost, and 1 to 19 arrive: as many segments are sent as half of what is delivered, rounded up,
+/// until 10 are in the network.
 #[test]
 fn rate_reduction_spreads_the_reduction_over_a_round_trip_time() {
     let mut script = reducing();
@@ -160,8 +162,8 @@ fn rate_reduction_spreads_the_reduction_over_a_round_trip_time() {
     );
 }
 
-/// RFC 6937, Section 3.1, second figure: 0 to 14 are lost. What is sent follows what is delivered (Conservative Reduction Bound), and a segment more for each
-/// acknowledgement that advances (RFC 9937).
+/// RFC 6937, Section 3.1, second figure: 0 to 14 are lost. What is sent follows what is delivered
+/// (Conservative Reduction Bound), and a segment more for each acknowledgement that advances (RFC 9937).
 #[test]
 fn rate_reduction_follows_deliveries_where_losses_exceed_the_reduction() {
     let mut script = reducing();

@@ -50,14 +50,15 @@ fn a_needed_retransmission_keeps_the_reduction() {
     assert_eq!((snapshot.undone, snapshot.ssthresh), (0, 5.0));
 }
 
-/// RFC 8985, Section 6.2, Step 4: the window is half of the least round-trip time after a round with duplicates.
+/// RFC 8985, Section 6.2, Step 4: the window is half of the least round-trip time after a round with
+/// duplicates.
 #[test]
 fn a_duplicate_lengthens_the_reordering_window() {
     for (is_spurious, window) in [(true, 50), (false, 25)] {
         let mut script = mistaken(undoing(10));
         script.wait(20).ack(4).drain();
         script.wait(80).sack(10, if is_spurious { &[(0, 1)] } else { &[] }).drain();
-        // Segment 10 is late: it was sent 100 ms ago with what has arrived, and a quarter of 100 ms is the unit.
+        // Segment 10 is late: it was sent 100 ms ago with what has arrived; the unit is a quarter of 100 ms.
         let next = script.sender.snapshot().highest_sent / 1000;
         script.wait(100).ack(next - 2).sack(next - 2, &[(next - 1, next)]);
         let since = script.now;
@@ -130,7 +131,8 @@ fn without_undo_nothing_is_undone() {
     assert_eq!((snapshot.undone, snapshot.ssthresh), (0, 5.0));
 }
 
-/// RFC 8985: after sixteen recoveries without a duplicate, the window is again a quarter of the least round-trip time.
+/// RFC 8985: after sixteen recoveries without a duplicate, the window is again a quarter of the least
+/// round-trip time.
 #[test]
 fn the_reordering_window_persists_for_sixteen_recoveries() {
     let mut spurious = Spurious::new(3);

@@ -11,7 +11,7 @@ use crate::metrics::Meter;
 use crate::traffic::TrafficSource;
 
 impl DccpAgent {
-    /// The end that connects at `start`, sends the datagrams of `source` and closes when the source has ended.
+    /// The end that connects at `start`, sends the datagrams of `source` and closes when the source ends.
     pub fn client(
         attachment: Attachment,
         config: Config,

@@ -13,8 +13,8 @@ const WINDOW: u64 = 512;
 const MOST_PASSED: u64 = 32;
 const REORDERING: Duration = Duration::from_millis(30);
 
-/// `detectLoss` of `code/ScreamV2Tx.cpp` (c8f84c3) in front of a law: the law is told of a missing packet when, and if, that function counts
-/// it as lost.
+/// `detectLoss` of `code/ScreamV2Tx.cpp` (c8f84c3) in front of a law: the law is told of a missing packet
+/// when, and if, that function counts it as lost.
 #[derive(Clone, Debug)]
 struct DetectLoss {
     law: Scream,
