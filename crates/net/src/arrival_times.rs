@@ -1,8 +1,8 @@
 //! Arrival times of datagrams.
 //!
-//! A driver receives packets in batches, some time after their arrival. Kernels timestamp each packet on arrival, on the
-//! system's clock. Datagrams that the kernel coalesced (GRO) have one such timestamp for the batch, the arrival time of the
-//! last of them.
+//! A driver receives packets in batches, some time after their arrival. Kernels timestamp each packet on
+//! arrival, on the system's clock. Datagrams that the kernel coalesced (GRO) have one such timestamp for the
+//! batch, the arrival time of the last of them.
 
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
@@ -36,8 +36,8 @@ impl ArrivalTimes {
         Self { clock, kernel: KernelTime::default(), peers: FxHashMap::default() }
     }
 
-    /// Arrival times of the datagrams of one receive call, of `stride` bytes each but for the last, `length` in all. `stamp` is the
-    /// kernel's timestamp, since 1970; without it, the present time is used.
+    /// Arrival times of the datagrams of one receive call, of `stride` bytes each but for the last, `length`
+    /// in all. `stamp` is the kernel's timestamp, since 1970; without it, the present time is used.
     pub(crate) fn of(
         &mut self,
         remote: SocketAddr,
@@ -76,8 +76,9 @@ impl Iterator for Batch {
 
 /// Turns times of the system's clock into instants of the driver's.
 ///
-/// The system's clock may be set at any time, also between the arrival of a packet and its reception here. Both offsets between
-/// the clocks are then tried: a packet did not arrive in the future, and not before the one in front of it.
+/// The system's clock may be set at any time, also between the arrival of a packet and its reception here.
+/// Both offsets between the clocks are then tried: a packet did not arrive in the future, and not before the
+/// one in front of it.
 #[derive(Debug, Default)]
 pub(crate) struct KernelTime {
     /// Offset by which the system's clock was ahead when last read, in nanoseconds.
@@ -96,7 +97,8 @@ impl KernelTime {
     /// Largest error of a reading of the two clocks, in nanoseconds.
     const UNCERTAINTY: i64 = 100_000;
 
-    /// Arrival time of a packet that the kernel stamped with `stamp`. `offset` is the present lead of the system's clock.
+    /// Arrival time of a packet that the kernel stamped with `stamp`. `offset` is the present lead of the
+    /// system's clock.
     fn place(&mut self, stamp: StdDuration, offset: i64, now: Instant) -> Instant {
         if let Some(known) = self.offset.replace(offset)
             && (offset - known).abs() > Self::STEP
@@ -131,8 +133,8 @@ struct Pace {
 }
 
 impl Pace {
-    /// The time between two datagrams of a batch of `length` bytes that was complete at `at`: their length at the peer's
-    /// average rate, but at most the time since the last arrival.
+    /// The time between two datagrams of a batch of `length` bytes that was complete at `at`: their length at
+    /// the peer's average rate, but at most the time since the last arrival.
     fn spacing(&mut self, at: Instant, length: usize, stride: usize) -> Duration {
         let gap = self.last.replace(at).map(|last| at - last);
         let (Some(gap), true) = (gap, length > 0) else { return Duration::ZERO };

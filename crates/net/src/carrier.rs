@@ -79,8 +79,8 @@ enum Medium {
 /// The result of [`Carrier::receive`].
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// Datagrams from one host, one after the other, each `stride` bytes but for the last. `stamp` is the kernel's receive
-    /// time of the last of them, since 1970, if there is one.
+    /// Datagrams from one host, one after the other, each `stride` bytes but for the last. `stamp` is the
+    /// kernel's receive time of the last of them, since 1970, if there is one.
     Datagrams { remote: SocketAddr, ecn: Ecn, stamp: Option<StdDuration>, bytes: Bytes, stride: usize },
     /// An error of earlier packets to that host (only on connected sockets).
     PathError(SocketAddr, PathError),
@@ -173,8 +173,8 @@ impl Carrier {
         on_medium!(&mut self.medium, carrier => carrier.flush())
     }
 
-    /// The application data that fit a datagram to `destination` by the MTU of its interface and route and by the ICMP
-    /// messages of routers; `None` if the system does not know.
+    /// The application data that fit a datagram to `destination` by the MTU of its interface and route and by
+    /// the ICMP messages of routers; `None` if the system does not know.
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
         on_medium!(&self.medium, carrier => carrier.datagram_limit(destination))
     }

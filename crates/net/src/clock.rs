@@ -30,8 +30,8 @@ impl Clock {
     }
     /// Offset by which the system's clock is ahead of this one, in nanoseconds.
     pub(crate) fn behind_system(&self) -> i64 {
-        /// The two clocks cannot be read at the same instant: a reading is repeated if the process was interrupted
-        /// between them.
+        /// The two clocks cannot be read at the same instant: a reading is repeated if the process was
+        /// interrupted between them.
         const CLOSE: Duration = Duration::from_micros(5);
         const ATTEMPTS: u32 = 4;
         let mut best = (Duration::MAX, 0);

@@ -27,7 +27,8 @@ use crate::waiters::Wake;
 #[cfg(test)]
 mod tests;
 
-/// The most connections that wait for the application, unless more are open: of those that have ended, the oldest is dropped.
+/// The most connections that wait for the application, unless more are open: of those that have ended, the
+/// oldest is dropped.
 const MAX_WAITING: usize = 1024;
 
 /// An event of an endpoint, with its connection.
@@ -157,8 +158,8 @@ impl<C: Kind> Connections<C> {
         self.endpoint.len() == self.endpoint.snapshot().time_wait
     }
 
-    /// Passes the protocol's events to the mailboxes and wakes the waiting tasks. Returns `true` if connections were
-    /// accepted.
+    /// Passes the protocol's events to the mailboxes and wakes the waiting tasks. Returns `true` if
+    /// connections were accepted.
     pub(crate) fn deliver_events(&mut self, now: Instant) -> bool {
         let waited = self.unclaimed.len();
         let mut next = self.endpoint.poll_event();
@@ -277,7 +278,8 @@ impl<C: Kind> Connections<C> {
             }
         }
     }
-    /// The system reported that packets on a path were not sent or not delivered. `quoted`: a packet that an ICMP message names.
+    /// The system reported that packets on a path were not sent or not delivered. `quoted`: a packet that an
+    /// ICMP message names.
     pub(crate) fn handle_path_error(
         &mut self,
         now: Instant,
@@ -358,8 +360,8 @@ fn report(connection: &mut Connection, now: Instant, quoted: Option<Quoted>, pat
     let snapshot = connection.snapshot();
     match path_error {
         PathError::Unreachable => connection.handle_unreachable(now),
-        // RFC 4340, Section 14.1: an attacker off the path does not know the numbers of recent packets. Lowering the packet size is
-        // permanent, so a message without a sequence number must not do it.
+        // RFC 4340, Section 14.1: an attacker off the path does not know the numbers of recent packets.
+        // Lowering the packet size is permanent, so a message without a sequence number must not do it.
         PathError::TooLarge(_) if quoted.is_some_and(|quoted| quoted.sequence.is_none()) => {}
         PathError::TooLarge(Some(limit)) if limit < snapshot.max_datagram || snapshot.path_mtu.is_some() => {
             connection.set_max_datagram(now, limit);

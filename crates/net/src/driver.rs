@@ -19,7 +19,8 @@ use crate::state::{MAIN, State};
 const RECEIVES_PER_ROUND: usize = 8;
 /// Time for which the previous carrier is still received from: until the peer has followed, on any path.
 const DRAIN_TIME: Duration = Duration::from_secs(3);
-/// Interval at which timers are processed while the kernel accepts no packets: a peer may be given up meanwhile.
+/// Interval at which timers are processed while the kernel accepts no packets: a peer may be given up
+/// meanwhile.
 const BLOCKED_TICK: Duration = Duration::from_millis(100);
 /// Batches sent between two rounds of receiving.
 const BATCHES_PER_ROUND: usize = 16;
@@ -39,7 +40,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Starts the main driver, for a bound socket, on the current runtime. Without a socket it runs the timers alone.
+    /// Starts the main driver, for a bound socket, on the current runtime. Without a socket it runs the
+    /// timers alone.
     pub(crate) fn start(carrier: Option<Carrier>, options: &HostOptions) -> io::Result<Started> {
         Self::start_with(carrier, options, false)
     }
@@ -80,7 +82,8 @@ impl Shared {
         Ok(Started(shared))
     }
 
-    /// Binds a further local address, on an interface if one is given, and starts its driver. Returns the address with its port.
+    /// Binds a further local address, on an interface if one is given, and starts its driver. Returns the
+    /// address with its port.
     pub(crate) fn add_local(
         self: &Arc<Self>,
         local: SocketAddr,
@@ -130,8 +133,8 @@ impl Shared {
     }
 }
 
-/// A driver that has just been started. It does not end for lack of handles before the first one was made: on a runtime of
-/// several threads it runs at once.
+/// A driver that has just been started. It does not end for lack of handles before the first one was made: on
+/// a runtime of several threads it runs at once.
 #[derive(Debug)]
 pub(crate) struct Started(Arc<Shared>);
 
@@ -229,8 +232,9 @@ impl Driver {
             }
         }
     }
-    /// `true` if the task has nothing to do any more. The main one goes on without a carrier, as long as there are other addresses or
-    /// one may appear. A path whose socket is broken shows by its missing acknowledgements.
+    /// `true` if the task has nothing to do any more. The main one goes on without a carrier, as long as
+    /// there are other addresses or one may appear. A path whose socket is broken shows by its missing
+    /// acknowledgements.
     fn has_ended(&mut self, sent: LoopExit, is_broken: bool) -> bool {
         let mut state = self.shared.lock();
         let is_ending = state.is_ending(self.number) && sent == LoopExit::Done;
@@ -301,7 +305,7 @@ impl Driver {
     /// Sends the protocol's packets.
     fn send_round(&mut self) -> LoopExit {
         let shared = &self.shared;
-        // While the kernel refuses a pending packet, nothing more is polled from connections over this path alone.
+        // While the kernel refuses a pending packet, nothing more is polled from connections over it alone.
         let is_ready = self.carrier.as_mut().is_some_and(|carrier| carrier.flush().is_ok());
         let Some(carrier) = self.carrier.as_mut().filter(|_| is_ready) else {
             return self.send_elsewhere();
@@ -333,7 +337,8 @@ impl Driver {
         }
         LoopExit::More
     }
-    /// Passes the packets of other addresses to their drivers, while there is no carrier, or it accepts nothing.
+    /// Passes the packets of other addresses to their drivers, while there is no carrier, or it accepts
+    /// nothing.
     fn send_elsewhere(&self) -> LoopExit {
         let now = self.shared.clock.now();
         let mut state = self.shared.lock();

@@ -8,8 +8,8 @@ use whimbrel_wire::Ecn;
 #[cfg(test)]
 mod tests;
 
-/// A Differentiated Services codepoint (RFC 2474): the upper six bits of the IPv4 TOS byte and of the IPv6 traffic class. The
-/// lower two bits carry ECN and stay with the protocol.
+/// A Differentiated Services codepoint (RFC 2474): the upper six bits of the IPv4 TOS byte and of the IPv6
+/// traffic class. The lower two bits carry ECN and stay with the protocol.
 ///
 /// Parses from a number from 0 to 63, also as `0x2e`, or from a name: `CS0` to `CS7` (RFC 2474), `AF11` to
 /// `AF43` (RFC 2597), `EF` (RFC 3246), `VA` (RFC 5865), `LE` (RFC 8622) and `DF`, the default.

@@ -7,8 +7,8 @@ use whimbrel_proto::{ConnectionError, SendError};
 
 use crate::dtls::SecurityError;
 
-/// Errors of sockets. The system's own error, where there is one, is the [`source`](std::error::Error::source), and no part of
-/// the text: [`NetError::chain`] has both.
+/// Errors of sockets. The system's own error, where there is one, is the
+/// [`source`](std::error::Error::source), and no part of the text: [`NetError::chain`] has both.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NetError {

@@ -1,4 +1,5 @@
-//! Reports to the peer about the application: it did not receive a datagram, or cannot keep up (RFC 4340, Sections 11.6 and 11.7).
+//! Reports to the peer about the application: it did not receive a datagram, or cannot keep up (RFC 4340,
+//! Sections 11.6 and 11.7).
 
 use whimbrel_wire::option::data_dropped::DropCode;
 
@@ -8,7 +9,7 @@ use crate::received::PacketName;
 /// The state of a receive queue that is reported to the connection.
 #[derive(Debug)]
 pub(crate) struct Feedback {
-    /// Packets whose datagrams were dropped because the application had too many unread ones, not yet reported.
+    /// Packets whose datagrams were dropped because the application had too many unread, not yet reported.
     discarded: Vec<PacketName>,
     /// The application has declared itself a slow receiver.
     is_asked: bool,
@@ -28,7 +29,8 @@ impl Feedback {
     pub(crate) fn set_slow(&mut self, is_slow: bool) {
         self.is_asked = is_slow;
     }
-    /// `true` if there is something for [`Feedback::report`]. `is_filling`: three quarters of the receive queue are full.
+    /// `true` if there is something for [`Feedback::report`]. `is_filling`: three quarters of the receive
+    /// queue are full.
     pub(crate) fn is_due(&self, is_filling: bool) -> bool {
         !self.discarded.is_empty() || self.is_slow(is_filling) != self.is_reported
     }

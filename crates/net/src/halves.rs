@@ -29,7 +29,7 @@ pub struct SendHalf {
 }
 
 impl SendHalf {
-    /// Datagrams that are given to the sink from now on are dropped if they could not be sent after that time.
+    /// Datagrams given to the sink from now on are dropped if they could not be sent after that time.
     #[must_use]
     pub fn with_lifetime(mut self, lifetime: Duration) -> Self {
         self.writing.lifetime = Some(lifetime);

@@ -8,7 +8,7 @@ use crate::driver::Shared;
 use crate::socket::add_locals;
 use crate::{HostOptions, Listener, NetError, Setup, Socket};
 
-/// One host on a network: its sockets and its listener share one carrier, or several, one for each local address.
+/// One host on a network: its sockets and its listener share one carrier, or have one for each local address.
 ///
 /// [`Socket::connect`] and [`Listener::bind`] make one for themselves, with UDP. A host made here may be
 /// reached without UDP, as in RFC 4340: addresses then have no port other than DCCP's own, so that the port
@@ -81,7 +81,8 @@ impl Host {
 
     /// DCCP as IP protocol 33, with addresses of this process's own behind the TUN device `name`: at most one
     /// IPv4 and one IPv6 address. The device is created if it does not exist; the system needs a route to
-    /// the addresses through it, as by `ip route add ADDRESS dev NAME`. Only on Linux, with the feature `tun`.
+    /// the addresses through it, as by `ip route add ADDRESS dev NAME`. Only on Linux, with the feature
+    /// `tun`.
     ///
     /// # Errors
     /// The privilege is missing (`CAP_NET_ADMIN`, unless the device was made for this user), the device is
@@ -123,8 +124,8 @@ impl Host {
         Ok(Self { shared })
     }
 
-    /// Binds a UDP socket to a further local address, as of an interface that has appeared, for connections over several paths
-    /// ([`Setup::over_paths`]). Returns the address with its port.
+    /// Binds a UDP socket to a further local address, as of an interface that has appeared, for connections
+    /// over several paths ([`Setup::over_paths`]). Returns the address with its port.
     ///
     /// # Errors
     /// The system refuses the address.
@@ -142,8 +143,8 @@ impl Host {
         bound.map_err(NetError::io("binding an address of a network interface"))
     }
 
-    /// Removes a local address that has disappeared, with its port. Its paths end in all connections, and the peers are
-    /// notified by the others. Returns `false` if it is unknown.
+    /// Removes a local address that has disappeared, with its port. Its paths end in all connections, and the
+    /// peers are notified by the others. Returns `false` if it is unknown.
     pub fn remove_local(&self, local: SocketAddr) -> bool {
         let mut state = self.shared.lock();
         let is_known = state.remove_local(self.shared.clock.now(), local);
@@ -162,8 +163,8 @@ impl Host {
     }
 
     /// Opens a connection to the DCCP `port` of `remote`, and waits for the handshake. Without UDP, the port
-    /// of `remote` does not matter. With [`Setup::over_paths`], it is opened from the first local address of the family of
-    /// `remote`, and the others join.
+    /// of `remote` does not matter. With [`Setup::over_paths`], it is opened from the first local address of
+    /// the family of `remote`, and the others join.
     ///
     /// # Errors
     /// As [`Socket::connect`]; there is no local address of that family.
@@ -191,8 +192,8 @@ impl Host {
         Ok(socket)
     }
 
-    /// As [`Host::connect`] with [`Setup::over_paths`], from that local address; the others do not join. Returns once further paths
-    /// [can join](Socket::join).
+    /// As [`Host::connect`] with [`Setup::over_paths`], from that local address; the others do not join.
+    /// Returns once further paths [can join](Socket::join).
     ///
     /// # Errors
     /// As [`Host::connect`]; the address is not bound.

@@ -18,8 +18,8 @@ use crate::NetError;
 /// Time between the starts of two attempts (RFC 8305, Section 8: Connection Attempt Delay).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// A host's name or address, and a port if one is given: `camera.local:5004`, `192.0.2.7:6511`, `2001:db8::7`,
-/// `[2001:db8::7]:6511`, `[fe80::1%eth0]:6511` or, for the host itself, `:5004`.
+/// A host's name or address, and a port if one is given: `camera.local:5004`, `192.0.2.7:6511`,
+/// `2001:db8::7`, `[2001:db8::7]:6511`, `[fe80::1%eth0]:6511` or, for the host itself, `:5004`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct HostPort {
     host: String,
@@ -54,8 +54,8 @@ impl HostPort {
         Self { host: self.host.clone(), port: self.port.or(Some(port)) }
     }
 
-    /// The addresses to send to or to connect to, in the order in which to try them: both families take turns (RFC 8305,
-    /// Section 4). An empty host is this host's loopback addresses.
+    /// The addresses to send to or to connect to, in the order in which to try them: both families take turns
+    /// (RFC 8305, Section 4). An empty host is this host's loopback addresses.
     ///
     /// # Errors
     /// The name cannot be resolved.
@@ -205,8 +205,8 @@ where
     }
 }
 
-/// The error that says most about the host: an answer of its rather than silence, and silence rather than an address that this host
-/// cannot reach.
+/// The error that says most about the host: an answer of its rather than silence, and silence rather than an
+/// address that this host cannot reach.
 pub(crate) fn most_telling(failures: Vec<(SocketAddr, NetError)>) -> NetError {
     use whimbrel_proto::ConnectionError;
     let rank = |error: &NetError| match error {

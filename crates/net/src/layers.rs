@@ -15,8 +15,9 @@ use stack::Stack;
 
 mod stack;
 
-/// Handshakes of clients in progress. A further one takes the place of the oldest of the source that has the most, so that a source
-/// can only shut out itself: one that completes DCCP's handshakes has proven its address.
+/// Handshakes of clients in progress. A further one takes the place of the oldest of the source that has the
+/// most, so that a source can only shut out itself: one that completes DCCP's handshakes has proven its
+/// address.
 const MAX_HANDSHAKES: usize = 1024;
 
 /// The layers of a connection.
@@ -112,8 +113,8 @@ impl<C: Transport, M> Layers<C, M> {
     pub(crate) fn repair(&self, number: usize) -> Option<RepairCounts> {
         self.stack(number)?.repair.as_ref()?.counts()
     }
-    /// The largest datagram of the application where one of `max_datagram` bytes is the largest of the security layer, or of the
-    /// connection.
+    /// The largest datagram of the application where one of `max_datagram` bytes is the largest of the
+    /// security layer, or of the connection.
     pub(crate) fn room(&self, number: usize, max_datagram: usize) -> usize {
         let repair = self.stack(number).and_then(|stack| stack.repair.as_ref());
         repair.map_or(max_datagram, |repair| repair.room(max_datagram))
@@ -131,8 +132,8 @@ impl<C: Transport, M> Layers<C, M> {
         self.stack(number).is_some()
     }
 
-    /// Calls `use_it` with a connection's layers, if it has any. Returns its result, and `true` if the connection has to be
-    /// polled.
+    /// Calls `use_it` with a connection's layers, if it has any. Returns its result, and `true` if the
+    /// connection has to be polled.
     fn with<T>(&mut self, number: usize, use_it: impl FnOnce(&mut Stack<C>) -> T) -> Option<(T, bool)> {
         let slot = self.slots.get_mut(number)?.as_mut()?;
         let result = use_it(&mut slot.stack);
@@ -178,8 +179,8 @@ impl<C: Transport, M> Layers<C, M> {
             _ => connection.make_room(now, size),
         }
     }
-    /// Passes an event of the connection to its layers, if it has any, and what the application gets to `out`. Returns `true`
-    /// if the connection has to be polled.
+    /// Passes an event of the connection to its layers, if it has any, and what the application gets to
+    /// `out`. Returns `true` if the connection has to be polled.
     pub(crate) fn filter(
         &mut self,
         now: Instant,
@@ -207,7 +208,8 @@ impl<C: Transport, M> Layers<C, M> {
     ) -> VecDeque<LayerEvent<C::Event>> {
         self.events_of(number, |stack| stack.handle_timeout(now, connection))
     }
-    /// Gives up the handshake of a connection, because others need its place. Returns the events for the application.
+    /// Gives up the handshake of a connection, because others need its place. Returns the events for the
+    /// application.
     pub(crate) fn evict(
         &mut self,
         now: Instant,
@@ -233,7 +235,8 @@ impl<C: Transport, M> Layers<C, M> {
         self.with(number, |stack| stack.close(now, connection));
     }
 
-    /// Counts a handshake that a client at `remote` has begun with this server. Returns the one that is to be abandoned for it, if any.
+    /// Counts a handshake that a client at `remote` has begun with this server. Returns the one that is to be
+    /// abandoned for it, if any.
     pub(crate) fn begin_handshake(
         &mut self,
         number: usize,

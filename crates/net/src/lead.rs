@@ -8,9 +8,9 @@ use whimbrel_units::{Duration, Instant, quantity};
 /// Longest fixed time that is read.
 const LONGEST: Duration = Duration::from_secs(1_000_000);
 
-/// Lead time of a freeze before an outage. Packets that leave less than a one-way trip before it do not arrive, and the
-/// other end stops a one-way trip after it is notified, so that one round trip is enough for both
-/// (`papers/freeze`, Section 4.3).
+/// Lead time of a freeze before an outage. Packets that leave less than a one-way trip before it do not
+/// arrive, and the other end stops a one-way trip after it is notified, so that one round trip is enough for
+/// both (`papers/freeze`, Section 4.3).
 ///
 /// Parses from `1rtt`, `2.5rtt`, `200ms` or `0.2s`.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -2,8 +2,8 @@
 //! Linux, also as IP protocol 33 (RFC 4340): see [`Host`].
 //!
 //! A [`Listener`] accepts [`Socket`]s on one UDP port, thousands of them; [`Socket::connect`] opens
-//! one, over one path or over several ([`multipath`]). A socket carries datagrams under congestion control: those that may not be sent yet wait in a
-//! bounded queue, and stale data is dropped before new data.
+//! one, over one path or over several ([`multipath`]). A socket carries datagrams under congestion control:
+//! those that may not be sent yet wait in a bounded queue, and stale data is dropped before new data.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,8 +20,8 @@
 //! # }
 //! ```
 //!
-//! A [`Socket`] is a [`Stream`](futures_core::Stream) of received datagrams and a [`Sink`](futures_sink::Sink) of sent ones;
-//! [`Socket::split`] makes two halves of it for two tasks:
+//! A [`Socket`] is a [`Stream`](futures_core::Stream) of received datagrams and a
+//! [`Sink`](futures_sink::Sink) of sent ones; [`Socket::split`] makes two halves of it for two tasks:
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -42,11 +42,13 @@
 //! # }
 //! ```
 //!
-//! Programs without an asynchronous runtime use `polled` (on Unix): sockets with a file descriptor for `poll` and `epoll`.
+//! Programs without an asynchronous runtime use `polled` (on Unix): sockets with a file descriptor for `poll`
+//! and `epoll`.
 //!
-//! With the feature `tracing`, each connection is a span `connection` of the `tracing` crate with the fields `remote` and
-//! `role`, and its events are recorded there under the target `whimbrel_net::connection`: the handshake, freezes, moves and the
-//! end at the level DEBUG, failures of security at WARN, each datagram, loss and drop at TRACE. Without the feature nothing of it is compiled.
+//! With the feature `tracing`, each connection is a span `connection` of the `tracing` crate with the fields
+//! `remote` and `role`, and its events are recorded there under the target `whimbrel_net::connection`: the
+//! handshake, freezes, moves and the end at the level DEBUG, failures of security at WARN, each datagram,
+//! loss and drop at TRACE. Without the feature nothing of it is compiled.
 //!
 //! The protocol itself is in `whimbrel-proto`; this crate reads the clock, moves bytes between the
 //! kernel and the protocol in batches (with segmentation offload where packets allow it), and wakes tasks.

@@ -20,7 +20,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on the UDP address `local` for connections to the DCCP `port` with the configuration's Service Code.
+    /// Listens on the UDP address `local` for connections to the DCCP `port` with the configuration's Service
+    /// Code.
     ///
     /// # Errors
     /// The system refuses the address; the configuration is invalid.
@@ -42,8 +43,8 @@ impl Listener {
         Self::through(carrier, port, setup.into(), options)
     }
 
-    /// As [`Listener::bind_with`], on the first address of a name that this host has. Without a host, it listens on all addresses;
-    /// without a port, on 6511.
+    /// As [`Listener::bind_with`], on the first address of a name that this host has. Without a host, it
+    /// listens on all addresses; without a port, on 6511.
     ///
     /// # Errors
     /// The name cannot be resolved; otherwise as [`Listener::bind`].
@@ -64,8 +65,8 @@ impl Listener {
         Err(refused.unwrap_or(NetError::Config(format!("{local} has no address"))))
     }
 
-    /// As [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that systemd hands over
-    /// or one with options of its own.
+    /// As [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that
+    /// systemd hands over or one with options of its own.
     ///
     /// # Errors
     /// The system refuses the socket; the configuration is invalid.
@@ -101,8 +102,9 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Serves a further DCCP port or Service Code on the same UDP port. With [`Setup::over_paths`], connections over several paths have
-    /// this setup, and those over one as well, unless the port has another for them.
+    /// Serves a further DCCP port or Service Code on the same UDP port. With [`Setup::over_paths`],
+    /// connections over several paths have this setup, and those over one as well, unless the port has
+    /// another for them.
     ///
     /// # Errors
     /// The pair is already served, the configuration is invalid, or the system refuses a local address.
@@ -113,7 +115,8 @@ impl Listener {
         self.shared.lock().serve(port, setup)
     }
 
-    /// Stops serving a DCCP port, with any Service Code. Its connections continue. Returns `true` if it was served.
+    /// Stops serving a DCCP port, with any Service Code. Its connections continue. Returns `true` if it was
+    /// served.
     pub fn stop_listening(&self, port: u16) -> bool {
         self.shared.lock().stop_listening(port)
     }

@@ -19,7 +19,8 @@ pub struct SocketOptions {
     pub source_port: Option<u16>,
     /// Unread datagrams kept; beyond that the oldest is dropped.
     pub receive_queue: usize,
-    /// DSCP of the sent packets. Any but the default one needs Linux, and costs an allocation per batch of packets.
+    /// DSCP of the sent packets. Any but the default one needs Linux, and costs an allocation per batch of
+    /// packets.
     pub dscp: Dscp,
 }
 
@@ -29,20 +30,21 @@ impl Default for SocketOptions {
     }
 }
 
-/// Options of a [`Listener`](crate::Listener) or a [`Host`](crate::Host) besides the protocol's configuration.
+/// Options of a [`Listener`](crate::Listener) or a [`Host`](crate::Host) besides the protocol's
+/// configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HostOptions {
     /// Limits on the number of connections, in all and per source, the use of Init Cookies, and more.
     /// [`EndpointConfig::is_alone`] has no effect on a raw socket, which never is.
     pub endpoint: EndpointConfig,
-    /// Unread datagrams kept for each socket; beyond that the oldest is dropped. For a connection that the application
-    /// has not accepted yet, 64 at most.
+    /// Unread datagrams kept for each socket; beyond that the oldest is dropped. For a connection that the
+    /// application has not accepted yet, 64 at most.
     pub receive_queue: usize,
     /// DSCP of the packets sent by all connections of the host, as [`SocketOptions::dscp`].
     pub dscp: Dscp,
-    /// The UDP address of the only peer, for a host that only connects. The system then reports ICMP errors about packets to it,
-    /// and no other host's packets are received.
+    /// The UDP address of the only peer, for a host that only connects. The system then reports ICMP errors
+    /// about packets to it, and no other host's packets are received.
     pub peer: Option<SocketAddr>,
 }
 

@@ -1,4 +1,5 @@
-//! Sockets for programs without an asynchronous runtime: nothing waits, and a file descriptor shows when there is something to do.
+//! Sockets for programs without an asynchronous runtime: nothing waits, and a file descriptor shows when
+//! there is something to do.
 //!
 //! A [`Runtime`] is a thread that drives all sockets. The descriptor of a [`Socket`] is readable, for `poll`,
 //! `epoll`, `select` or an event loop of another language, from the time at which there is a datagram or the

@@ -20,8 +20,8 @@ thread_local! {
     static BUFFERS: RefCell<ReceiveBuffers> = RefCell::new(ReceiveBuffers::new());
 }
 
-/// Lends this thread's buffers, which are shared by all sockets that it drives: each needs one only during a call, and few
-/// have much to receive at the same time.
+/// Lends this thread's buffers, which are shared by all sockets that it drives: each needs one only during a
+/// call, and few have much to receive at the same time.
 pub(crate) fn with_buffers<T>(run: impl FnOnce(&mut ReceiveBuffers) -> T) -> T {
     BUFFERS.with_borrow_mut(run)
 }

@@ -16,7 +16,7 @@ pub(crate) type PacketName = (SubflowId, SeqNo);
 pub struct Received {
     /// Its data. May be a slice of a receive buffer of 64 KiB: copy it if you keep it for long.
     pub payload: Bytes,
-    /// The sequence number of the packet that brought it; in a connection over several paths, its number there.
+    /// The sequence number of the packet that brought it; over several paths, its number in the connection.
     pub sequence: SeqNo,
     /// The path on which it arrived; 0 in a connection over one.
     pub subflow: SubflowId,

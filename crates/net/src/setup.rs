@@ -14,14 +14,15 @@ use crate::layers::Above;
 
 /// Datagrams of repair itself in the connection's queue at a time: a few, and reports.
 const ABOVE: usize = 8;
-/// Checksum coverage of the head of a datagram in parts, 32 bytes (RFC 4340, Section 9.2): of up to seven parts, at most 29.
+/// Checksum coverage of the head of a datagram in parts, 32 bytes (RFC 4340, Section 9.2): of up to seven
+/// parts, at most 29.
 const HEAD_COVERAGE: u8 = 9;
 
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///
-/// A [`Config`] alone is one without security: data travel in the clear. With [`Setup::secured`] they are encrypted by
-/// DTLS 1.3 over DCCP (RFC 5238), and both ends authenticate each other before [`Socket::connect`](crate::Socket::connect)
-/// and [`Listener::accept`](crate::Listener::accept) return.
+/// A [`Config`] alone is one without security: data travel in the clear. With [`Setup::secured`] they are
+/// encrypted by DTLS 1.3 over DCCP (RFC 5238), and both ends authenticate each other before
+/// [`Socket::connect`](crate::Socket::connect) and [`Listener::accept`](crate::Listener::accept) return.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub(crate) config: Config,
@@ -60,9 +61,9 @@ impl Setup {
     /// are delivered in order. Losses are classified, by `standing` unless the configuration names another
     /// scheme: parity repairs only losses on a radio.
     ///
-    /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says otherwise. Damaged packets
-    /// arrive over IP alone, where the link delivers them: UDP's checksum covers all. DTLS rejects them: with security, that is an error of
-    /// the connection or listener.
+    /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says
+    /// otherwise. Damaged packets arrive over IP alone, where the link delivers them: UDP's checksum covers
+    /// all. DTLS rejects them: with security, that is an error of the connection or listener.
     #[must_use]
     pub fn repaired(self, repair: RepairConfig) -> Self {
         let above = Above { repair: Some(repair), ..self.above };
@@ -78,15 +79,16 @@ impl Setup {
         });
         Self { config, above, ..self }
     }
-    /// The same with [repair](Self::repaired), if a latency is given: datagrams are delivered in order, and at most that much later than the
-    /// fastest ones arrive.
+    /// The same with [repair](Self::repaired), if a latency is given: datagrams are delivered in order, and
+    /// at most that much later than the fastest ones arrive.
     #[must_use]
     pub fn with_latency(self, latency: Option<Duration>) -> Self {
         match latency {
             Some(latency) => {
                 let queue = self.config.send_queue.max_datagrams;
                 let repaired = self.repaired(RepairConfig { queue, ..RepairConfig::new(latency) });
-                // What waits above moves to the connection's own queue when the application closes, behind what is there.
+                // What waits above moves to the connection's own queue when the application closes, behind
+                // what is there.
                 repaired.map_config(|config| {
                     let send_queue = config.send_queue.max_datagrams(queue + ABOVE);
                     config.send_queue(send_queue)

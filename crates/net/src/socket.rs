@@ -24,8 +24,8 @@ use crate::mailbox::Mailbox;
 use crate::state::{Opened, Paths};
 use crate::streams::Streams;
 
-/// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier; over one path, or over several
-/// ([`Setup::over_paths`](crate::Setup::over_paths)).
+/// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier; over one path, or
+/// over several ([`Setup::over_paths`](crate::Setup::over_paths)).
 ///
 /// Its methods take `&self`: several tasks may send, receive and watch events at the same time.
 /// Dropping it closes the connection in good order as long as the runtime lives.
@@ -90,7 +90,8 @@ impl Socket {
         self.mailbox.remote()
     }
 
-    /// This end's UDP address; without UDP, its host's with port 0. See [`Socket::rebind`]. Of several, the first.
+    /// This end's UDP address; without UDP, its host's with port 0. See [`Socket::rebind`]. Of several, the
+    /// first.
     pub fn local(&self) -> SocketAddr {
         self.shared.local()
     }
@@ -102,14 +103,14 @@ impl Socket {
         self.look(|connections, handle, _| connections.snapshot(handle)).flatten()
     }
 
-    /// The fingerprint of the key by which the peer has authenticated itself; `None` if the connection is not secured
-    /// ([`Setup::secured`](crate::Setup::secured)), and once its state is removed.
+    /// The fingerprint of the key by which the peer has authenticated itself; `None` if the connection is not
+    /// secured ([`Setup::secured`](crate::Setup::secured)), and once its state is removed.
     pub fn peer(&self) -> Option<Fingerprint> {
         self.look(|connections, handle, _| connections.peer(handle)).flatten()
     }
 
-    /// Number of datagrams of the peer that were not authentic, or came twice, and were discarded. Zero if the connection is
-    /// not secured.
+    /// Number of datagrams of the peer that were not authentic, or came twice, and were discarded. Zero if
+    /// the connection is not secured.
     pub fn forgeries(&self) -> u64 {
         self.look(|connections, handle, _| connections.forgeries(handle)).unwrap_or(0)
     }
@@ -120,15 +121,16 @@ impl Socket {
         self.look(|connections, handle, _| connections.repair(handle)).flatten()
     }
 
-    /// Number of datagrams that the kernel dropped at this end's UDP or raw sockets: they came faster than they were read, or
-    /// their checksum was wrong. All connections of a [`Listener`](crate::Listener) or [`Host`](crate::Host) share the
-    /// sockets. 0 on systems other than Linux.
+    /// Number of datagrams that the kernel dropped at this end's UDP or raw sockets: they came faster than
+    /// they were read, or their checksum was wrong. All connections of a [`Listener`](crate::Listener) or
+    /// [`Host`](crate::Host) share the sockets. 0 on systems other than Linux.
     pub fn kernel_drops(&self) -> u64 {
         self.shared.lock().kernel_drops()
     }
 
-    /// Returns memory that the handshake, or traffic, has left behind: a quarter of what a connection takes. It is allocated again when
-    /// it is needed. For servers with many connections, most of which are idle.
+    /// Returns memory that the handshake, or traffic, has left behind: a quarter of what a connection
+    /// takes. It is allocated again when it is needed. For servers with many connections, most of which are
+    /// idle.
     pub fn shrink_to_fit(&self) {
         self.look(|connections, handle, _| connections.shrink_to_fit(handle));
     }

@@ -1,7 +1,7 @@
-//! Buffers of datagram sockets in the kernel, and the datagrams that the kernel dropped for lack of room in them.
+//! Buffers of datagram sockets in the kernel, and the datagrams that the kernel dropped when they were full.
 //!
-//! A frame of video leaves an encoder, and arrives from a fast path, in one burst: 400 kB at once are common. The system's
-//! default receive buffer has room for 92 datagrams of 1200 bytes.
+//! A frame of video leaves an encoder, and arrives from a fast path, in one burst: 400 kB at once are common.
+//! The system's default receive buffer has room for 92 datagrams of 1200 bytes.
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -14,9 +14,9 @@ use socket2::SockRef;
 /// Bytes requested for the receive buffer and for the send buffer of a socket.
 pub const SOCKET_BUFFER: usize = 4 << 20;
 
-/// Requests [`SOCKET_BUFFER`] bytes for the receive and the send buffer of a datagram socket: on Linux beyond the limits
-/// `net.core.rmem_max` and `net.core.wmem_max` where the process may exceed them (`CAP_NET_ADMIN`). Returns the bytes of
-/// the receive buffer.
+/// Requests [`SOCKET_BUFFER`] bytes for the receive and the send buffer of a datagram socket: on Linux beyond
+/// the limits `net.core.rmem_max` and `net.core.wmem_max` where the process may exceed them
+/// (`CAP_NET_ADMIN`). Returns the bytes of the receive buffer.
 ///
 /// # Errors
 /// The system does not report the size.
@@ -28,7 +28,8 @@ where
     enlarge_receive_buffer(socket)
 }
 
-/// As [`enlarge_buffers`], for the receive buffer alone: a large send buffer hides that packets wait in this host.
+/// As [`enlarge_buffers`], for the receive buffer alone: a large send buffer hides that packets wait in this
+/// host.
 ///
 /// # Errors
 /// The system does not report the size.
@@ -102,9 +103,9 @@ mod memory {
     );
 }
 
-/// Number of datagrams that the kernel dropped at a socket since it was opened: its receive buffer was full, their checksum
-/// was wrong, or the socket's filter refused them. The kernel's own count, which `SO_RXQ_OVFL` and `ss -m` report, too. `None` on
-/// systems other than Linux.
+/// Number of datagrams that the kernel dropped at a socket since it was opened: its receive buffer was full,
+/// their checksum was wrong, or the socket's filter refused them. The kernel's own count, which `SO_RXQ_OVFL`
+/// and `ss -m` report, too. `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
 pub fn kernel_drops(socket: &impl AsFd) -> Option<u64> {
     let values = nix::sys::socket::getsockopt(socket, memory::MemoryInfo).ok()?;

@@ -255,8 +255,8 @@ impl State {
     pub(crate) fn locals(&self) -> impl Iterator<Item = SocketAddr> {
         self.outlets.values().filter(|outlet| !outlet.is_removed).map(|outlet| outlet.local)
     }
-    /// A local address is gone: ends its subflows, withdraws it from all peers, and ends its driver. Returns `false` if it is
-    /// unknown.
+    /// A local address is gone: ends its subflows, withdraws it from all peers, and ends its driver. Returns
+    /// `false` if it is unknown.
     pub(crate) fn remove_local(&mut self, now: Instant, local: SocketAddr) -> bool {
         let mut outlets = self.outlets.values_mut();
         let Some(outlet) = outlets.find(|outlet| outlet.local == local && !outlet.is_removed) else {
@@ -366,8 +366,8 @@ impl State {
             several.handle_timeouts(now);
         }
     }
-    /// Latest time of the next call to [`State::handle_layer_timeouts`] and [`State::poll_transmit`]; without `one`, for connections over
-    /// several paths alone.
+    /// Latest time of the next call to [`State::handle_layer_timeouts`] and [`State::poll_transmit`]; without
+    /// `one`, for connections over several paths alone.
     pub(crate) fn poll_timeout(&self, one: bool) -> Option<Instant> {
         let one = one.then(|| self.one.poll_timeout()).flatten();
         let several = self.several.as_ref().and_then(|several| several.poll_timeout());
@@ -389,7 +389,8 @@ impl State {
         let mailboxes = self.one.mailboxes();
         self.one.unmeasured = mailboxes.map(|(handle, mailbox)| (handle, mailbox.remote())).collect();
     }
-    /// The connections with paths of that local address whose packet size is not queried yet. Wakes the drivers of others.
+    /// The connections with paths of that local address whose packet size is not queried yet. Wakes the
+    /// drivers of others.
     pub(crate) fn take_unmeasured(&mut self, number: u64, local: SocketAddr) -> Vec<Unmeasured> {
         let one = if number == MAIN { std::mem::take(&mut self.one.unmeasured) } else { Vec::new() };
         let mut taken: Vec<_> =
@@ -419,8 +420,8 @@ impl State {
             _ => self.one.limit_datagrams(now, handle, remote, limit),
         }
     }
-    /// The system reported that packets from a local address to `remote` were not sent or not delivered. `quoted`: a packet that an
-    /// ICMP message names.
+    /// The system reported that packets from a local address to `remote` were not sent or not delivered.
+    /// `quoted`: a packet that an ICMP message names.
     pub(crate) fn handle_path_error(
         &mut self,
         now: Instant,

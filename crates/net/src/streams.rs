@@ -137,8 +137,8 @@ fn with_streams<T>(socket: &mut Socket, poll: impl FnOnce(&mut Streams, &Socket)
     result
 }
 
-/// The received datagrams. It ends when either end closes the connection; any other end is an error, which is the last
-/// item.
+/// The received datagrams. It ends when either end closes the connection; any other end is an error, which is
+/// the last item.
 impl Stream for Socket {
     type Item = Result<Received, NetError>;
 
@@ -147,8 +147,9 @@ impl Stream for Socket {
     }
 }
 
-/// Queues datagrams as its method `send` does. It is flushed when they are in the send queue, and closed as by its method
-/// `close`. A datagram that is too large is refused by an error, after which others can be sent.
+/// Queues datagrams as its method `send` does. It is flushed when they are in the send queue, and closed as
+/// by its method `close`. A datagram that is too large is refused by an error, after which others can be
+/// sent.
 impl Sink<Bytes> for Socket {
     type Error = NetError;
 

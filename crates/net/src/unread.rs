@@ -11,7 +11,8 @@ use crate::{NetError, Received};
 
 /// The most unread events kept.
 pub(crate) const MAX_EVENTS: usize = 1024;
-/// Unread datagrams kept for a connection that the application has not accepted yet: peers may open many and send to each.
+/// Unread datagrams kept for a connection that the application has not accepted yet: peers may open many and
+/// send to each.
 pub(crate) const MAX_UNCLAIMED: usize = 64;
 
 /// Datagrams and events that wait for the application.

@@ -1,4 +1,4 @@
-//! Losses are classified by the arrival times of packets, not by the times at which a busy program received them.
+//! Losses are classified by the arrival times of packets, not by the times at which a busy program took them.
 #![cfg(target_os = "linux")]
 
 use std::net::UdpSocket;
@@ -14,7 +14,8 @@ const DATA: usize = 500;
 /// The least time between two of them at the relay.
 const APART: Duration = Duration::from_millis(4);
 
-/// Carries datagrams between a client and `server`, those with data one by one with a pause behind each. Every twentieth is lost.
+/// Carries datagrams between a client and `server`, those with data one by one with a pause behind each.
+/// Every twentieth is lost.
 fn relay(server: std::net::SocketAddr) -> std::net::SocketAddr {
     let bind = || UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let (outside, inside) = (bind(), bind());

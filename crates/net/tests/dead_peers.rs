@@ -24,7 +24,7 @@ fn impatient() -> Config {
     Config::default().timers(timers)
 }
 
-/// A server whose process is killed when this is dropped, while its host still accepts packets without an answer.
+/// A server whose process is killed when this is dropped, while its host still accepts packets silently.
 struct KillableServer {
     address: SocketAddr,
     /// Keeps the port open: no ICMP error reveals that the server is dead.

@@ -29,7 +29,8 @@ async fn relay(server: SocketAddr) -> SocketAddr {
                     client = Some(from);
                     data += u64::from(length > DATA);
                     if data == 5 {
-                        // The packets that wait meanwhile are a queue, compared with which the host's own delays are small.
+                        // The packets that wait meanwhile are a queue, compared with which the host's own
+                        // delays are small.
                         sleep(Duration::from_millis(100)).await;
                     }
                     if length <= DATA || data % 10 != 0 {

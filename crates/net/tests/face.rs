@@ -1,4 +1,5 @@
-//! The public interface: an application needs no other crate of this workspace, and of other crates `bytes` alone.
+//! The public interface: an application needs no other crate of this workspace, and of other crates `bytes`
+//! alone.
 
 use whimbrel_net::{
     BufferSize, Bytes, Ccid, CcidPreference, Config, ConnectionSnapshot, Duration, EndpointConfig, Event,

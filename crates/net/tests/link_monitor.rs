@@ -177,7 +177,7 @@ fn a_path_by_an_interface_takes_that_interface_although_the_route_prefers_anothe
         two_links();
         // Without IPv6, no other packets leave.
         assert!(run("sysctl -qw net.ipv6.conf.all.disable_ipv6=1"));
-        // The default route is by wh1. Nothing answers on either link: the neighbour is set, and the kernel counts.
+        // The default route is by wh1. Nothing answers on the links: the neighbour is set, the kernel counts.
         for n in [1, 2] {
             assert!(run(&format!("ip neigh add 10.77.{n}.1 lladdr 02:00:00:00:00:0{n} dev wh{n}")));
         }

@@ -1,4 +1,5 @@
-//! Multipath connections on real interfaces: a client with two links, a router and a server, each in a network of its own.
+//! Multipath connections on real interfaces: a client with two links, a router and a server, each in a
+//! network of its own.
 //!
 //! Needs root and network namespaces. Without them the tests report that they were skipped.
 #![cfg(target_os = "linux")]
@@ -89,7 +90,7 @@ fn echo(ready: &Sender<()>) {
     });
 }
 
-/// The router's ends of the links, and routing between them. Links 0 and 1 are the client's, 2 is the server's.
+/// The router's ends of the links, and routing between them. Links 0 and 1 are the client's, 2 the server's.
 fn route(client: &str, server: &str) {
     for (link, host) in [client, client, server].into_iter().enumerate() {
         must(&format!("ip link add host{link} type veth peer name router{link}"));
@@ -114,7 +115,8 @@ fn settle() {
 /// The client's side of a test, with the channels to the thread whose network is the router's.
 type Client<T> = fn(&Sender<()>, &Receiver<()>) -> T;
 
-/// Runs `client`, whose router is changed by `disturb` when the client signals, as often as it signals. `None`: not possible here.
+/// Runs `client`, whose router is changed by `disturb` when the client signals, as often as it signals.
+/// `None`: not possible here.
 fn with_router<T: Send + 'static>(client: Client<T>, disturb: fn()) -> Option<T> {
     if !own_network() {
         return None;

@@ -1,4 +1,5 @@
-//! Sockets over several paths as streams and sinks, their halves, the identifiers of their datagrams, and readers that are slow.
+//! Sockets over several paths as streams and sinks, their halves, the identifiers of their datagrams, and
+//! readers that are slow.
 
 use std::time::Duration;
 

@@ -16,8 +16,8 @@ const COUNT: u32 = 400;
 /// Longer than a loaded machine keeps a program waiting.
 const LATENCY: whimbrel_net::Duration = whimbrel_net::Duration::from_millis(1500);
 
-/// A path that loses every thirteenth packet once the connection is open: data and acknowledgements alternate, and both are lost. Of the
-/// others it damages every third, near its end, unless it is short.
+/// A path that loses every thirteenth packet once the connection is open: data and acknowledgements
+/// alternate, and both are lost. Of the others it damages every third, near its end, unless it is short.
 struct Path {
     address: SocketAddr,
     lost: Arc<AtomicU32>,

@@ -219,8 +219,8 @@ async fn dropped_sockets_and_listeners_close_secured_connections() {
     assert!(matches!(end, NetError::Connection(_)), "{end}");
 }
 
-/// A path to `to` that carries datagrams of up to `most` bytes there. Returns its near address, and the size of the largest datagram that
-/// has come back.
+/// A path to `to` that carries datagrams of up to `most` bytes there. Returns its near address, and the size
+/// of the largest datagram that has come back.
 async fn path_to(to: SocketAddr, most: usize) -> (SocketAddr, Arc<AtomicUsize>) {
     let front = UdpSocket::bind(any()).await.expect("loopback");
     let back = UdpSocket::bind(any()).await.expect("loopback");
@@ -250,8 +250,8 @@ async fn path_to(to: SocketAddr, most: usize) -> (SocketAddr, Arc<AtomicUsize>) 
     (at, largest)
 }
 
-/// One address fills the places for handshakes. A client at another one is slow: its handshake has begun before, and takes longer than
-/// the flood.
+/// One address fills the places for handshakes. A client at another one is slow: its handshake has begun
+/// before, and takes longer than the flood.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn clients_that_never_finish_their_handshake_only_displace_those_of_their_address() {

@@ -125,8 +125,8 @@ pub(super) fn is_intact(source: IpAddr, destination: IpAddr, packet: &[u8]) -> b
         .is_some_and(|pseudo_header| checksum::verify(packet, &pseudo_header))
 }
 
-/// Appends the header of a packet that carries `length` bytes. `traffic_class` is IPv4's TOS byte. Returns `false` if no such packet exists:
-/// it would be too long, or its addresses are of two families.
+/// Appends the header of a packet that carries `length` bytes. `traffic_class` is IPv4's TOS byte. Returns
+/// `false` if no such packet exists: it would be too long, or its addresses are of two families.
 pub(super) fn write(
     source: IpAddr,
     destination: IpAddr,

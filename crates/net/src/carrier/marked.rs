@@ -1,7 +1,7 @@
 //! Sending of packets with a DSCP.
 //!
-//! The library that sends all others gives the kernel a TOS byte with each packet, which contains the ECN codepoint alone
-//! and overrides the socket's own TOS byte.
+//! The library that sends all others gives the kernel a TOS byte with each packet, which contains the ECN
+//! codepoint alone and overrides the socket's own TOS byte.
 
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
@@ -12,8 +12,8 @@ use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use noq_udp::Transmit;
 
-/// Sends a packet, or several that the kernel cuts, with this TOS byte or traffic class. The ECN codepoint of `transmit` is
-/// not used.
+/// Sends a packet, or several that the kernel cuts, with this TOS byte or traffic class. The ECN codepoint of
+/// `transmit` is not used.
 ///
 /// # Errors
 /// As of the system call.

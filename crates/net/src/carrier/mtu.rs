@@ -1,4 +1,4 @@
-//! The system's knowledge of the packet size of a path: the MTU of the interface and route, and ICMP messages.
+//! The system's knowledge of the packet size of a path: the MTU of interface and route, and ICMP messages.
 
 use std::net::SocketAddr;
 
@@ -11,8 +11,8 @@ mod tests;
 /// The Discard service's port: any will do, as nothing is sent.
 const DISCARD: u16 = 9;
 
-/// The largest IP packet that the system would send from `local` to `destination`. Only connected sockets report it, so
-/// one is made.
+/// The largest IP packet that the system would send from `local` to `destination`. Only connected sockets
+/// report it, so one is made.
 pub(super) fn path_mtu(local: SocketAddr, destination: SocketAddr) -> Option<usize> {
     let socket = Socket::new(Domain::for_address(destination), Type::DGRAM, None).ok()?;
     let (mut from, mut to) = (local, destination);

@@ -1,9 +1,9 @@
 //! IP protocol 33 by a raw socket: the kernel makes the IP header, this end the checksum.
 //!
 //! A raw socket needs privilege, and each one of a host gets a copy of every DCCP packet to the
-//! addresses it is bound to: packets of unknown connections get no Reset here, as they may be another program's.
-//! While one is open the kernel sends no ICMP "protocol unreachable"; with none, a host without DCCP
-//! answers with it, and the error queue returns it here with the packet that it quotes.
+//! addresses it is bound to: packets of unknown connections get no Reset here, as they may be another
+//! program's. While one is open the kernel sends no ICMP "protocol unreachable"; with none, a host without
+//! DCCP answers with it, and the error queue returns it here with the packet that it quotes.
 
 mod error_queue;
 

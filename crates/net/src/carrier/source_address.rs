@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
-/// The address from which the system would send to `remote` now: `local`, if given and usable, else the system's choice.
-/// `None` if there is no route, or the address is not the host's. Nothing is sent.
+/// The address from which the system would send to `remote` now: `local`, if given and usable, else the
+/// system's choice. `None` if there is no route, or the address is not the host's. Nothing is sent.
 pub(crate) fn source_towards(remote: SocketAddr, local: Option<IpAddr>) -> Option<IpAddr> {
     let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let local = match (local.unwrap_or(any), remote) {

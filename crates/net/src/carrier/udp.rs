@@ -212,8 +212,8 @@ impl UdpCarrier {
         Ok(())
     }
 
-    /// `true` if this host can send to `destination` from the socket's address: the address is still the host's, and there is
-    /// a route.
+    /// `true` if this host can send to `destination` from the socket's address: the address is still the
+    /// host's, and there is a route.
     pub(crate) fn has_route(&self, destination: SocketAddr) -> bool {
         let local = self.socket.local_addr().map(|local| unmapped(local).ip());
         local.is_ok_and(|local| super::source_address::source_towards(destination, Some(local)).is_some())

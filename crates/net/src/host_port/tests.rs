@@ -91,7 +91,8 @@ fn families_take_turns_from_the_first_ones_on() {
     assert_eq!(interleaved(found.into_iter()), expected);
 }
 
-/// Connects to addresses that succeed or fail after some milliseconds. Returns the result and the start of each attempt.
+/// Connects to addresses that succeed or fail after some milliseconds. Returns the result and the start of
+/// each attempt.
 async fn raced(plan: &[(u64, bool)]) -> (Result<u16, Vec<u16>>, Vec<u64>) {
     let all: Vec<_> = (0..plan.len() as u16).map(|port| SocketAddr::from(([192, 0, 2, 1], port))).collect();
     #[expect(clippy::disallowed_types, reason = "the runtime's clock is stopped")]

@@ -12,7 +12,8 @@ use super::InterfaceAddress;
 use crate::NetError;
 use crate::link_monitor::netlink::{socket, watch};
 
-/// The multicast groups to listen to (`enum rtnetlink_groups` of `linux/rtnetlink.h`): links, and addresses of both families.
+/// The multicast groups to listen to (`enum rtnetlink_groups` of `linux/rtnetlink.h`): links, and addresses
+/// of both families.
 const GROUPS: [u32; 3] = [1, 5, 9];
 /// The kernel's messages are shorter.
 const LONGEST: usize = 1 << 16;

@@ -15,8 +15,8 @@ use tokio::io::unix::AsyncFd;
 use super::Route;
 use crate::NetError;
 
-/// The multicast groups to listen to (`enum rtnetlink_groups` of `linux/rtnetlink.h`): links, and addresses and
-/// routes of both families.
+/// The multicast groups to listen to (`enum rtnetlink_groups` of `linux/rtnetlink.h`): links, and addresses
+/// and routes of both families.
 const GROUPS: [u32; 5] = [1, 5, 7, 9, 11];
 /// The kernel's messages are shorter.
 const LONGEST: usize = 1 << 16;

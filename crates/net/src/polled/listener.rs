@@ -16,7 +16,8 @@ use crate::{HostOptions, HostPort, NetError, Setup};
 /// Accepted connections that wait for the application here; further ones wait in the listener.
 const ACCEPTED: usize = 16;
 
-/// Accepts connections; see [`crate::Listener`]. Its descriptor is readable while there are connections to accept.
+/// Accepts connections; see [`crate::Listener`]. Its descriptor is readable while there are connections to
+/// accept.
 ///
 /// Dropping it stops listening.
 #[derive(Debug)]
@@ -120,7 +121,8 @@ impl Listener {
         next.map(|socket| Socket::accepted(&self.runtime, socket)).transpose()
     }
 
-    /// Waits until the descriptor is readable; returns `false` after `limit`. Returns early where a signal interrupts it.
+    /// Waits until the descriptor is readable; returns `false` after `limit`. Returns early where a signal
+    /// interrupts it.
     ///
     /// # Errors
     /// The system refuses to wait.

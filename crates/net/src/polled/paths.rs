@@ -23,8 +23,8 @@ impl Paths {
         self.locals.push(parsed.map_err(expected)?);
         Ok(())
     }
-    /// Sets the scheduler, which chooses the path of each datagram of this end, by its [name](SchedulerKind::name). Several paths are
-    /// then used, whether any is added or not.
+    /// Sets the scheduler, which chooses the path of each datagram of this end, by its
+    /// [name](SchedulerKind::name). Several paths are then used, whether any is added or not.
     ///
     /// # Errors
     /// There is no such scheduler.

@@ -48,9 +48,9 @@ impl Runtime {
         Ok(Self(Arc::new(Inner { handle, alive, ended: Mutex::new(ended), thread })))
     }
 
-    /// Waits until the connections of sockets that have been dropped are closed, for at most `limit`, and ends the thread.
-    /// Returns `false` if there are open sockets after that time, or listeners or clones of this handle; the thread then ends
-    /// when it has nothing to do any more.
+    /// Waits until the connections of sockets that have been dropped are closed, for at most `limit`, and
+    /// ends the thread. Returns `false` if there are open sockets after that time, or listeners or clones of
+    /// this handle; the thread then ends when it has nothing to do any more.
     pub fn shutdown(self, limit: Duration) -> bool {
         let Some(Inner { alive, ended, thread, .. }) = Arc::into_inner(self.0) else { return false };
         drop(alive);

@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 /// A file descriptor that is readable while a flag is set.
 #[derive(Debug)]
 pub(super) struct Signal {
-    /// Locked during the system call as well: otherwise a crossing `set` and `clear` could leave descriptor and flag different.
+    /// Locked during the system call as well: otherwise a crossing `set` and `clear` could leave descriptor
+    /// and flag different.
     flag: Mutex<Flag>,
     reader: OwnedFd,
     /// The other end of the pipe; an eventfd has none.
@@ -57,8 +58,8 @@ impl Signal {
         self.raise(&mut self.flag());
     }
 
-    /// Sets it for ever. A reader that found nothing just before and clears it afterwards would otherwise wait in vain, as no
-    /// task sets it again.
+    /// Sets it for ever. A reader that found nothing just before and clears it afterwards would otherwise
+    /// wait in vain, as no task sets it again.
     pub(super) fn set_finally(&self) {
         let mut flag = self.flag();
         self.raise(&mut flag);

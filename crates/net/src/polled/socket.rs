@@ -22,7 +22,7 @@ use crate::{HostPort, NetError, Received, Setup, SocketOptions};
 /// when the handshake or the connection has ended; the descriptor of [`Socket::event_fd`] is readable while
 /// there are events to read. An application that is not interested in events ignores the latter.
 ///
-/// Its methods take `&self`, and may be called by several threads. Dropping it closes the connection in good order.
+/// Its methods take `&self`, and several threads may call them. Dropping it closes the connection in order.
 #[derive(Debug)]
 pub struct Socket {
     handle: tokio::runtime::Handle,
@@ -101,7 +101,8 @@ impl Shared {
         }
     }
 
-    /// Sets the signals when there is something to do, until the application drops the socket, and closes the connection.
+    /// Sets the signals when there is something to do, until the application drops the socket, and closes the
+    /// connection.
     async fn watch(&self, socket: Arc<crate::Socket>) {
         let mailbox = &socket.mailbox;
         // A signal that is set needs no watching.
@@ -150,8 +151,8 @@ async fn woken(room: &mut Option<Pin<Box<OwnedNotified>>>) {
 }
 
 impl Socket {
-    /// Begins to open a connection, as [`crate::Socket::connect_host`] does; waits neither for the addresses of a name nor for the
-    /// handshake. The descriptor is readable when it has succeeded or failed.
+    /// Begins to open a connection, as [`crate::Socket::connect_host`] does; waits neither for the addresses
+    /// of a name nor for the handshake. The descriptor is readable when it has succeeded or failed.
     ///
     /// # Errors
     /// The system refuses a descriptor.
@@ -227,8 +228,9 @@ impl Socket {
     /// Queues a datagram that is dropped if it could not be sent within `lifetime`.
     ///
     /// # Errors
-    /// As [`crate::Socket::try_send`]. If the queue is full and refuses, [`Socket::event_fd`] becomes readable when it has room, and
-    /// [`Socket::try_event`] gives [`Event::SendReady`]. During the handshake, the queue counts as full.
+    /// As [`crate::Socket::try_send`]. If the queue is full and refuses, [`Socket::event_fd`] becomes
+    /// readable when it has room, and [`Socket::try_event`] gives [`Event::SendReady`]. During the handshake,
+    /// the queue counts as full.
     pub fn try_send(&self, payload: Bytes, lifetime: Option<Duration>) -> Result<DatagramId, NetError> {
         let Some(socket) = self.get()? else { return Err(SendError::QueueFull.into()) };
         let deadline = lifetime.map(|lifetime| socket.now() + lifetime.into());
@@ -256,13 +258,15 @@ impl Socket {
         }
     }
 
-    /// Begins to close the connection, as [`crate::Socket::close`] does: the descriptor becomes readable when that is
-    /// done, and reading gives the error [`ConnectionError::ClosedLocally`] at the end. A handshake is given up.
+    /// Begins to close the connection, as [`crate::Socket::close`] does: the descriptor becomes readable when
+    /// that is done, and reading gives the error [`ConnectionError::ClosedLocally`] at the end. A handshake
+    /// is given up.
     pub fn close(&self) {
         self.shared.dropped.notify_one();
     }
 
-    /// Waits until the descriptor is readable; returns `false` after `limit`. Returns early where a signal interrupts it.
+    /// Waits until the descriptor is readable; returns `false` after `limit`. Returns early where a signal
+    /// interrupts it.
     ///
     /// # Errors
     /// The system refuses to wait.

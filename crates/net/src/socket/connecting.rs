@@ -16,17 +16,19 @@ use crate::setup::OverPaths;
 use crate::waiters::wait;
 use crate::{DCCP_UDP_PORT, HostOptions, HostPort, NetError, Setup, SocketOptions, connect_any};
 
-/// Time without a Response after which a client sends its Requests from another UDP port: the path of the old one may lead into a
-/// link that is down, of several among which routers choose by addresses and ports, or through a mapping of a NAT that leads nowhere.
-/// In its time a port has sent eight Requests. An attempt that was answered is not given up.
+/// Time without a Response after which a client sends its Requests from another UDP port: the path of the old
+/// one may lead into a link that is down, of several among which routers choose by addresses and ports, or
+/// through a mapping of a NAT that leads nowhere. In its time a port has sent eight Requests. An attempt that
+/// was answered is not given up.
 const PORT_PATIENCE: Duration = Duration::from_secs(5);
-/// RFC 6773, Section 3.8: if the server has another connection at the UDP port, as of another client behind the same NAT, another
-/// port may succeed. This many others are tried.
+/// RFC 6773, Section 3.8: if the server has another connection at the UDP port, as of another client behind
+/// the same NAT, another port may succeed. This many others are tried.
 const OTHER_PORTS: usize = 2;
 
 impl Socket {
-    /// Opens a connection to the DCCP `port` behind the UDP address `remote`, and waits for the handshake. While there is no
-    /// answer, it changes its own UDP port every 5 s. Over several paths, the others join from then on, each as soon as it can.
+    /// Opens a connection to the DCCP `port` behind the UDP address `remote`, and waits for the handshake.
+    /// While there is no answer, it changes its own UDP port every 5 s. Over several paths, the others join
+    /// from then on, each as soon as it can.
     ///
     /// # Errors
     /// The system refuses a UDP socket; the other end answers with a Reset or ICMP, or not at all.
@@ -65,8 +67,9 @@ impl Socket {
         }
     }
 
-    /// As [`Socket::connect_with`], to a host whose name is resolved first. All its addresses are tried, and the connection is the one
-    /// that is established first ([`connect_any`](crate::connect_any)). Without a port, it is 6511.
+    /// As [`Socket::connect_with`], to a host whose name is resolved first. All its addresses are tried, and
+    /// the connection is the one that is established first ([`connect_any`](crate::connect_any)). Without a
+    /// port, it is 6511.
     ///
     /// # Errors
     /// The name cannot be resolved; otherwise as [`Socket::connect`], for the address that has said most.
@@ -155,7 +158,8 @@ impl Socket {
         std::future::pending().await
     }
 
-    /// Opens a connection through that driver, and waits for the handshake. Over several paths, all addresses of the driver join.
+    /// Opens a connection through that driver, and waits for the handshake. Over several paths, all addresses
+    /// of the driver join.
     pub(crate) async fn open(
         shared: &Arc<Shared>,
         local: SocketAddr,

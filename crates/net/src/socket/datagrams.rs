@@ -28,8 +28,9 @@ impl Socket {
     }
 
     /// Queues a datagram. Its arrival is not confirmed: a dead peer is detected after
-    /// [`TimerConfig::idle`](crate::TimerConfig::idle), a minute by default. Where the send queue refuses when full
-    /// ([`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse)), waits for room; otherwise never waits.
+    /// [`TimerConfig::idle`](crate::TimerConfig::idle), a minute by default. Where the send queue refuses
+    /// when full ([`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse)), waits for room; otherwise never
+    /// waits.
     ///
     /// Returns its identifier, by which an event reports it if it is dropped before it was sent.
     ///
@@ -52,9 +53,9 @@ impl Socket {
         self.send_all(payloads, deadline).await.map(drop)
     }
 
-    /// Waits until the send queue has room for a datagram of `size` bytes, for an application that decides at the
-    /// last moment what to send. Without [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse) it makes room, and
-    /// does not wait.
+    /// Waits until the send queue has room for a datagram of `size` bytes, for an application that decides at
+    /// the last moment what to send. Without [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse) it
+    /// makes room, and does not wait.
     ///
     /// # Errors
     /// Such a datagram is too large, the peer no longer receives, or the connection has ended.
@@ -74,8 +75,8 @@ impl Socket {
         self.try_send_part(payload, deadline, Mark::SINGLE)
     }
 
-    /// As [`Self::try_send`], with the place of the datagram in a frame of media, by which [repair](crate::Setup::repaired)
-    /// protects whole frames.
+    /// As [`Self::try_send`], with the place of the datagram in a frame of media, by which
+    /// [repair](crate::Setup::repaired) protects whole frames.
     ///
     /// # Errors
     /// As [`Self::try_send`].
@@ -93,8 +94,8 @@ impl Socket {
         }
     }
 
-    /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock), and an
-    /// event then reports it. Waits as [`Self::send`] does.
+    /// Queues a datagram that is dropped if it could not be sent until `deadline` (on this socket's clock),
+    /// and an event then reports it. Waits as [`Self::send`] does.
     ///
     /// # Errors
     /// As [`Self::send`].
@@ -166,8 +167,8 @@ impl Socket {
         self.with(|connections, handle, now| connections.stop_receiving(now, handle));
     }
 
-    /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to send
-    /// faster (RFC 4340, Section 11.6), as it is when three quarters of the receive queue
+    /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to
+    /// send faster (RFC 4340, Section 11.6), as it is when three quarters of the receive queue
     /// ([`SocketOptions::receive_queue`](crate::SocketOptions::receive_queue)) are full.
     pub fn set_slow_receiver(&self, slow: bool) {
         self.with(|connections, handle, _| {
@@ -187,8 +188,8 @@ impl Socket {
         self.with(discarded).unwrap_or(false)
     }
 
-    /// Splits the socket into halves for two tasks. (Where a reference suffices, none is needed: all methods take
-    /// `&self`.)
+    /// Splits the socket into halves for two tasks. (Where a reference suffices, none is needed: all methods
+    /// take `&self`.)
     ///
     /// The connection is closed when both are dropped. Dropping the receiving half alone implies
     /// [`Self::stop_receiving`].
@@ -196,14 +197,15 @@ impl Socket {
         crate::halves::split(self)
     }
 
-    /// Closes gracefully: sends the queued datagrams, then a Close, and waits until the peer answers or is given up,
-    /// for no longer than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by
-    /// default. Datagrams still queued then are dropped and the connection is reset.
+    /// Closes gracefully: sends the queued datagrams, then a Close, and waits until the peer answers or is
+    /// given up, for no longer than the configuration's [`TimerConfig::close`](crate::TimerConfig::close),
+    /// half a minute by default. Datagrams still queued then are dropped and the connection is reset.
     ///
     /// Afterwards [`Self::recv`] still gives what arrived before.
     ///
     /// # Errors
-    /// The reason for the end, if it was another than the two ends' agreement: a reset, or a peer that did not answer.
+    /// The reason for the end, if it was another than the two ends' agreement: a reset, or a peer that did
+    /// not answer.
     pub async fn close(&self) -> Result<(), NetError> {
         self.begin_closing();
         let end = wait(&self.mailbox.waiters.happened, || self.mailbox.inbox().unread.end()).await;

@@ -14,10 +14,11 @@ use crate::state::{MAIN, Paths};
 use super::Socket;
 
 impl Socket {
-    /// Continues from another UDP address: `local`, or the one that the system selects now, as after a change of networks. The
-    /// server follows if both ends have it in their configuration (`mobility`); [`Event::MoveConfirmed`](crate::Event::MoveConfirmed)
-    /// reports it. Packets to the old address are still received meanwhile, as far as possible. `change` selects the
-    /// handling of path state, which is stored by this end's IP address.
+    /// Continues from another UDP address: `local`, or the one that the system selects now, as after a change
+    /// of networks. The server follows if both ends have it in their configuration (`mobility`);
+    /// [`Event::MoveConfirmed`](crate::Event::MoveConfirmed) reports it. Packets to the old address are still
+    /// received meanwhile, as far as possible. `change` selects the handling of path state, which is stored
+    /// by this end's IP address.
     ///
     /// Nothing changes if it fails: it may be tried again, once there is a network.
     ///
@@ -59,8 +60,8 @@ impl Socket {
         Ok(())
     }
 
-    /// During the handshake, for which the application waits: moves to the address that the system selects once it is
-    /// another one, as packets from an address which the host no longer has get no answer.
+    /// During the handshake, for which the application waits: moves to the address that the system selects
+    /// once it is another one, as packets from an address which the host no longer has get no answer.
     pub(crate) async fn follow_address(&self, remote: SocketAddr) {
         /// Polling interval: an answer takes as long on a slow path.
         const INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
@@ -78,16 +79,16 @@ impl Socket {
     /// Signals a change of path with the same bound address: another route, or another address of a
     /// [`Host`](crate::Host) that is bound to none. `change` as for [`Socket::rebind`].
     ///
-    /// The call is faster than detection; a client also detects the change by itself, within a round-trip time while it
-    /// sends and a second or so if it only receives.
+    /// The call is faster than detection; a client also detects the change by itself, within a round-trip
+    /// time while it sends and a second or so if it only receives.
     pub fn path_changed(&self, change: PathChange) {
         self.shared.lock().path_changed = true;
         self.command(|connection, now| connection.path_changed(now, change));
     }
 }
 
-/// `true` if a socket at `local` cannot send to `remote`, which is of the other IP version. One that is bound to all
-/// addresses of a host can have both.
+/// `true` if a socket at `local` cannot send to `remote`, which is of the other IP version. One that is bound
+/// to all addresses of a host can have both.
 fn is_other_family(local: IpAddr, remote: IpAddr) -> bool {
     match local {
         IpAddr::V4(_) => remote.is_ipv6(),

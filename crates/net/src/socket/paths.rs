@@ -9,8 +9,8 @@ use crate::connections::AnyKind;
 use crate::state::Paths;
 
 impl Socket {
-    /// The state of each path, and of their connection; `None` if it was opened over one path ([`Setup::over_paths`]), and once its
-    /// state is removed.
+    /// The state of each path, and of their connection; `None` if it was opened over one path
+    /// ([`Setup::over_paths`]), and once its state is removed.
     ///
     /// [`Setup::over_paths`]: crate::Setup::over_paths
     pub fn paths(&self) -> Option<MultipathSnapshot> {
@@ -23,8 +23,8 @@ impl Socket {
     pub fn is_multipath(&self) -> bool {
         self.command_paths(|connection, _| connection.is_multipath()).unwrap_or(false)
     }
-    /// Adds a path from a local address of this end ([`Host::add_local`](crate::Host::add_local)) to an address of the peer. Its
-    /// outcome is an event.
+    /// Adds a path from a local address of this end ([`Host::add_local`](crate::Host::add_local)) to an
+    /// address of the peer. Its outcome is an event.
     ///
     /// # Errors
     ///
@@ -42,16 +42,16 @@ impl Socket {
     pub fn set_priority(&self, subflow: SubflowId, priority: PathPriority) -> bool {
         self.command_paths(|connection, now| connection.set_priority(now, subflow, priority)).unwrap_or(false)
     }
-    /// Sets a path's share under [`SchedulerKind::Weighted`] and its cost under [`SchedulerKind::CheapestFirst`], for data of this end.
-    /// Returns `false` if the path does not exist.
+    /// Sets a path's share under [`SchedulerKind::Weighted`] and its cost under
+    /// [`SchedulerKind::CheapestFirst`], for data of this end. Returns `false` if the path does not exist.
     ///
     /// [`SchedulerKind::Weighted`]: crate::multipath::SchedulerKind::Weighted
     /// [`SchedulerKind::CheapestFirst`]: crate::multipath::SchedulerKind::CheapestFirst
     pub fn set_shares(&self, subflow: SubflowId, weight: u32, cost: u32) -> bool {
         self.command_paths(|connection, _| connection.set_shares(subflow, weight, cost)).unwrap_or(false)
     }
-    /// Withdraws a local address, and closes its paths. Returns `false` if no path used it. One that has disappeared with its
-    /// interface is removed by [`Host::remove_local`](crate::Host::remove_local).
+    /// Withdraws a local address, and closes its paths. Returns `false` if no path used it. One that has
+    /// disappeared with its interface is removed by [`Host::remove_local`](crate::Host::remove_local).
     pub fn remove_address(&self, local: SocketAddr) -> bool {
         self.command_paths(|connection, now| connection.remove_address(now, local.ip())).unwrap_or(false)
     }

@@ -11,8 +11,9 @@ const LOAD_HALF_WORD_AT: u16 = 0x28;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
-/// Drops datagrams without a UDP checksum: over IPv4 a sender may leave it out, by a zero, but not if the datagram holds DCCP
-/// (RFC 6773, Section 3.3), whose own checksum is not used there. The kernel does not report which those were.
+/// Drops datagrams without a UDP checksum: over IPv4 a sender may leave it out, by a zero, but not if the
+/// datagram holds DCCP (RFC 6773, Section 3.3), whose own checksum is not used there. The kernel does not
+/// report which those were.
 pub(super) fn drop_without_checksum(socket: SockRef<'_>) -> io::Result<()> {
     socket.attach_filter(&[
         SockFilter::new(LOAD_HALF_WORD_AT, 0, 0, CHECKSUM),

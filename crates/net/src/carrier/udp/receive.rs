@@ -1,7 +1,7 @@
 //! Reception from a UDP socket on Linux, with all control messages of the kernel.
 //!
-//! The control messages have more room than `noq-udp` gives them: with the time of arrival among them, the ECN field of
-//! coalesced datagrams would be cut off.
+//! The control messages have more room than `noq-udp` gives them: with the time of arrival among them, the
+//! ECN field of coalesced datagrams would be cut off.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, SocketAddrV4, SocketAddrV6};

@@ -39,7 +39,8 @@ fn send(carrier: &mut Carrier, to: SocketAddr, transmit: &Transmit) {
     }
 }
 
-/// All that arrives within a second, until `wanted` packets are there: (sequence, length, ECN), and the largest coalesced receive.
+/// All that arrives within a second, until `wanted` packets are there: (sequence, length, ECN), and the
+/// largest coalesced receive.
 async fn receive(carrier: &mut Carrier, wanted: usize) -> (Vec<(u64, usize, Ecn)>, usize) {
     let mut packets = Vec::new();
     let mut most = 0;
