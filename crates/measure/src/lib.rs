@@ -1,6 +1,7 @@
-//! Measurements of real paths between two programs: [`perf`] is a test like iperf's, [`record`] a recording that scenarios replay.
+//! Measurements of real paths between two programs: [`perf`] is a test like iperf's, [`record`] a recording
+//! that scenarios replay.
 //!
-//! `whimbrel perf` and `whimbrel record` are these functions with options and output; each module has an example.
+//! `whimbrel perf` and `whimbrel record` are these functions with options and output; modules have examples.
 //!
 //! # Design
 //!

@@ -1,8 +1,9 @@
 //! A recording of a path in both directions, as traces that scenarios replay.
 //!
-//! A TCP connection carries the plan and the server's log of arrivals; the probes are datagrams of the same port number. The
-//! server probes only an address from which a datagram with the token of the TCP connection has come, and echoes are shorter
-//! than the probes that they answer, so that its traffic cannot be directed at third parties.
+//! A TCP connection carries the plan and the server's log of arrivals; the probes are datagrams of the same
+//! port number. The server probes only an address from which a datagram with the token of the TCP connection
+//! has come, and echoes are shorter than the probes that they answer, so that its traffic cannot be directed
+//! at third parties.
 //!
 //! ```no_run
 //! use whimbrel_measure::record::{self, Mode, Settings};
@@ -49,7 +50,8 @@ pub const LONGEST: Duration = Duration::from_secs(600);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Keep a queue in front of the bottleneck, one direction after the other: every packet that the path can carry.
+    /// Keep a queue in front of the bottleneck, one direction after the other: every packet that the path can
+    /// carry.
     Saturate,
     /// A constant rate in both directions, and a short train of packets per second for the capacity.
     Gentle,

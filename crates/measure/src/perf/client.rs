@@ -24,7 +24,8 @@ use super::plan::{Plan, Transport};
 use super::stream::Streams;
 use super::udp::{GREETING_INTERVAL, Greeter};
 
-/// A transfer of a number of bytes ends after this time without progress, plus the time for which the link may be down.
+/// A transfer of a number of bytes ends after this time without progress, plus the time for which the link
+/// may be down.
 const STALL_TIME: Duration = Duration::from_secs(60);
 
 /// What a client says while it measures.
@@ -180,8 +181,8 @@ async fn follow(
     let mut is_omitted = plan.times.omit_s > 0.0;
     let mut sending = plan.direction.client_sends();
     let mut is_over = false;
-    // A server cannot extend the test, nor print without end: it has an interval's figures for each interval, and two answers' time
-    // for the report.
+    // A server cannot extend the test, nor print without end: it has an interval's figures for each interval,
+    // and two answers' time for the report.
     let mut intervals = plan.times.ticks() + 1;
     let last_words = tokio::time::sleep(2 * ANSWER_TIME);
     tokio::pin!(last_words);

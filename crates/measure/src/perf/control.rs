@@ -29,8 +29,8 @@ const SEND_TIME: Duration = Duration::from_secs(5);
 pub(crate) enum Message {
     /// Client: requests a test.
     Hello { version: u32, plan: Plan },
-    /// Server: accepts; plain UDP streams go to these ports, one each, DCCP to that DCCP port, and without UDP to one of these
-    /// addresses, or to the server's own if there are none.
+    /// Server: accepts; plain UDP streams go to these ports, one each, DCCP to that DCCP port, and without
+    /// UDP to one of these addresses, or to the server's own if there are none.
     Welcome { udp_ports: Vec<u16>, dccp_port: u16, native: Vec<IpAddr> },
     /// Server: refuses, with the reason.
     Refusal { reason: String },
@@ -44,7 +44,8 @@ pub(crate) enum Message {
     Stop,
     /// Server: figures of the whole test, by stream; empty lists for an unused direction.
     Report { received: Vec<ReceiverFigures>, sent: Vec<SenderFigures> },
-    /// Client, first line of a new connection after the link was down: resumes, with the number of intervals received.
+    /// Client, first line of a new connection after the link was down: resumes, with the number of intervals
+    /// received.
     Resume { token: u64, intervals: u64 },
     /// Client, first and only line of a TCP data connection.
     TcpStream { token: u64, stream: u16 },

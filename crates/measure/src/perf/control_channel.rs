@@ -116,8 +116,8 @@ impl ControlChannel {
         }
     }
 
-    /// There is no route to the server until [`ControlChannel::reconnect`]; without patience that ends the test. The connection
-    /// is not closed, as its FIN would be retransmitted repeatedly.
+    /// There is no route to the server until [`ControlChannel::reconnect`]; without patience that ends the
+    /// test. The connection is not closed, as its FIN would be retransmitted repeatedly.
     pub(super) fn pause(&mut self) {
         self.is_away = true;
         self.lost.get_or_insert(self.clock.now());

@@ -12,11 +12,11 @@ pub(crate) struct Head {
     pub(crate) stream: u16,
     /// Purpose of the datagram.
     pub(crate) kind: Kind,
-    /// Number of the datagram in its stream, from 0 in the order in which the application made them. Of a greeting and its
-    /// answer: the nonce of the client.
+    /// Number of the datagram in its stream, from 0 in the order in which the application made them. Of a
+    /// greeting and its answer: the nonce of the client.
     pub(crate) sequence: u64,
-    /// Time at which it was made, in nanoseconds on the sender's clock. Of a greeting and its answer: the nonce of the server,
-    /// 0 while the client does not know it.
+    /// Time at which it was made, in nanoseconds on the sender's clock. Of a greeting and its answer: the
+    /// nonce of the server, 0 while the client does not know it.
     pub(crate) sent: u64,
 }
 

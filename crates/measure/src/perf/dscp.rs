@@ -6,7 +6,7 @@ use anyhow::Context;
 use socket2::SockRef;
 use whimbrel_net::Dscp;
 
-/// Sets the DSCP of the packets of a socket whose address is `local`. The kernel leaves TCP's ECN bits to itself.
+/// Sets the DSCP of the packets of a socket whose address is `local`. The kernel sets TCP's ECN bits.
 ///
 /// # Errors
 /// The system refuses it.

@@ -22,7 +22,8 @@ pub struct Handovers {
     pub freezes_on_link_loss: bool,
     /// Lead time of a freeze before an announced outage.
     pub lead: Lead,
-    /// Time between the announcement of an outage and the outage; by default, an announcement freezes at once.
+    /// Time between the announcement of an outage and the outage; by default, an announcement freezes at
+    /// once.
     pub notice: Option<Duration>,
     /// The silence that counts as an outage.
     pub silence: Option<Silence>,

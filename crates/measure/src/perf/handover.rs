@@ -136,7 +136,8 @@ impl Handover {
         }
     }
 
-    /// Ends the freeze over a link that is up again. A server that has not followed would send its data to the old address.
+    /// Ends the freeze over a link that is up again. A server that has not followed would send its data to
+    /// the old address.
     fn resume(&mut self) {
         if self.is_back && (self.frozen == Some(FreezeScope::Local) || !self.moving.contains(&true)) {
             self.unfreeze();
@@ -156,7 +157,7 @@ impl Handover {
         for (link, moving) in self.links.iter().zip(&mut self.moving) {
             let Link::Dccp(socket) = link else { continue };
             *moving = has_other_address && socket.rebind(None, self.on_move).await.is_ok();
-            // If the new address cannot be used yet, or is the host's, the client detects the change by itself.
+            // If the new address cannot be used yet, or is the host's, the client itself detects the change.
             if !*moving {
                 socket.path_changed(self.on_move);
             }
@@ -182,7 +183,8 @@ impl Handover {
     }
 }
 
-/// Waits until the server confirms a move of one of the links that are moving, and returns its position. Cancel safe.
+/// Waits until the server confirms a move of one of the links that are moving, and returns its position.
+/// Cancel safe.
 async fn confirmed(links: &[Link], moving: &[bool]) -> usize {
     let mut waiting = Vec::new();
     for (position, (link, _)) in links.iter().zip(moving).enumerate().filter(|(_, (_, moving))| **moving) {

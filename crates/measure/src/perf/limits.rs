@@ -26,8 +26,8 @@ const MAX_INTERVALS: u64 = 100_000;
 /// Limits of what clients may request from a server.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are refused then. By default,
-    /// 1 Gbit/s of plain UDP, and what congestion control allows of the rest.
+    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are
+    /// refused then. By default, 1 Gbit/s of plain UDP, and what congestion control allows of the rest.
     pub max_rate: Option<DataRate>,
     /// The longest test, and the longest patience of a client.
     pub max_time: Duration,

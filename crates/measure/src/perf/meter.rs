@@ -342,7 +342,7 @@ impl Meter {
         self.interval.add(&delta);
     }
 
-    /// Takes the times of a datagram. Returns `true` if it arrived within the latency after the fastest one so far.
+    /// Takes the times of a datagram. Returns `true` if it came within the latency after the fastest so far.
     fn time(&mut self, head: Head, arrival: Instant) -> bool {
         let transit = i128::from(arrival.as_nanos()) - i128::from(head.sent);
         if let Some(last) = self.last_transit {

@@ -13,7 +13,8 @@ use super::DCCP_PORT;
 pub struct Native {
     /// By a raw socket (Linux; needs root or CAP_NET_RAW).
     pub raw: bool,
-    /// As a host of its own behind a TUN device (Linux; needs root or CAP_NET_ADMIN, or a device made for the user).
+    /// As a host of its own behind a TUN device (Linux; needs root or CAP_NET_ADMIN, or a device made for the
+    /// user).
     pub tun: Option<Tun>,
 }
 

@@ -29,7 +29,7 @@ pub struct Span {
 
 impl Span {
     fn new(received: ReceiverFigures, sent: SenderFigures) -> Self {
-        // The receiver sees a gap also where the sender dropped a datagram that had waited too long to be sent.
+        // The receiver sees a gap also where the sender dropped a datagram that had waited too long.
         let lost = u64::try_from(received.lost).unwrap_or(0).saturating_sub(sent.expired);
         let expected = (received.datagrams + lost) as f64;
         Self {

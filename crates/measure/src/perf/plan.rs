@@ -15,8 +15,8 @@ use super::tcp::LARGEST_WRITE;
 pub use reception::{Detection, Reception};
 pub use times::Times;
 
-/// The least application data per datagram, in bytes: room for the head. The most is what fits a packet of 1500 bytes with all headers
-/// and options.
+/// The least application data per datagram, in bytes: room for the head. The most is what fits a packet of
+/// 1500 bytes with all headers and options.
 pub const MIN_SIZE: u32 = 40;
 /// The most application data per datagram, in bytes.
 pub const MAX_SIZE: u32 = 1400;

@@ -80,8 +80,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Waits for an event of the data connections that concerns a client: if it sends, until no stream does any more;
-    /// in either direction, until a connection breaks.
+    /// Waits for an event of the data connections that concerns a client: if it sends, until no stream does
+    /// any more; in either direction, until a connection breaks.
     ///
     /// # Errors
     /// A stream cannot send, or the server does not answer on its connection any more.

@@ -3,8 +3,8 @@
 use tokio::net::TcpStream;
 use whimbrel_units::DataRate;
 
-/// Bytes per write without a rate. Smaller writes measure the cost of system calls rather than the path: iperf3 uses the
-/// same size.
+/// Bytes per write without a rate. Smaller writes measure the cost of system calls rather than the path:
+/// iperf3 uses the same size.
 pub(crate) const WRITE: u32 = 128 << 10;
 /// The largest write that can be asked for.
 pub const LARGEST_WRITE: u32 = 1 << 20;
@@ -61,8 +61,8 @@ mod linux {
         })
     }
 
-    /// Why this end refuses the congestion control that a client names, if it does. For a privileged process, the kernel would load a
-    /// module of that name.
+    /// Why this end refuses the congestion control that a client names, if it does. For a privileged process,
+    /// the kernel would load a module of that name.
     pub(crate) fn objection_to_congestion(name: Option<&str>) -> Option<String> {
         let name = name?;
         let loaded = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
@@ -80,7 +80,7 @@ mod linux {
     /// Selects the kernel's congestion control of a connection.
     ///
     /// # Errors
-    /// The kernel does not have it, or does not allow it to this user; the message lists those that it allows.
+    /// The kernel does not have it, or does not allow it to this user; the message lists the allowed ones.
     pub(crate) fn set_congestion<S: AsFd>(socket: S, name: &str) -> anyhow::Result<()> {
         rustix::net::sockopt::set_tcp_congestion(socket, name).map_err(|error| {
             let allowed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control");

@@ -1,4 +1,4 @@
-//! The data connections of plain UDP: each end proves that it receives at the address that the other sends to.
+//! The data connections of plain UDP: each end proves that it receives at the address the other sends to.
 //!
 //! A source address of UDP can be forged, and a port that a message names may belong to another program.
 //! Therefore neither end sends measured data before the other has repeated a nonce that travelled over the
@@ -55,7 +55,8 @@ pub(super) async fn gather(sockets: Vec<UdpSocket>, token: u64, peer: IpAddr) ->
     Ok(links.into_iter().map(|(_, link)| link).collect())
 }
 
-/// Waits until the client repeats a nonce that went to the address of its greeting, and connects the socket to that address.
+/// Waits until the client repeats a nonce that went to the address of its greeting, and connects the socket
+/// to that address.
 async fn prove(socket: &UdpSocket, token: u64, peer: IpAddr) -> anyhow::Result<()> {
     let mut buffer = [0; 2048];
     let mut asked: Option<(SocketAddr, u64)> = None;

@@ -57,10 +57,10 @@ impl Direction {
         self.packets.iter().map(|packet| packet.arrived_us - packet.sent_us).min().unwrap_or(0).max(0)
     }
 
-    /// The milliseconds, on the clock of the path's exit, at which 1500 bytes had passed; mahimahi's trace. The last one is the
-    /// end of the load.
+    /// The milliseconds, on the clock of the path's exit, at which 1500 bytes had passed; mahimahi's trace.
+    /// The last one is the end of the load.
     ///
-    /// Time zero is a base delay after the beginning of the load: the earliest time at which a probe can arrive.
+    /// Time zero is a base delay after the beginning of the load: the earliest time a probe can arrive.
     pub(super) fn deliveries(&self) -> Vec<u64> {
         let (base, end) = (self.base_delay_us(), self.load_us);
         let mut arrivals: Vec<(i64, u64)> =

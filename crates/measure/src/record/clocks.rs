@@ -1,10 +1,11 @@
 //! The offset and the skew of two clocks, from delays in both directions.
 //!
-//! The least delays of a path do not change, so the lower border of the measured ones shows the clocks. In each direction it is
-//! the line below all points with the least sum of distances, an edge of their convex hull (S. Moon, P. Skelly, D. Towsley,
-//! "Estimation and removal of clock skew from network delay measurements", INFOCOM 1999). Skew has opposite signs in the two
-//! directions, a change of the path's delay has not. The offset supposes equal least delays in both directions: half of
-//! their difference, if there is any, is its error.
+//! The least delays of a path do not change, so the lower border of the measured ones shows the clocks. In
+//! each direction it is the line below all points with the least sum of distances, an edge of their convex
+//! hull (S. Moon, P. Skelly, D. Towsley, "Estimation and removal of clock skew from network delay
+//! measurements", INFOCOM 1999). Skew has opposite signs in the two directions, a change of the path's delay
+//! has not. The offset supposes equal least delays in both directions: half of their difference, if there is
+//! any, is its error.
 
 /// A line: a value at time zero and a slope.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -13,8 +14,8 @@ pub(super) struct Line {
     pub(super) slope: f64,
 }
 
-/// The line below all points with the least sum of distances; `None` without points. Points are (time, delay) in the order
-/// of time.
+/// The line below all points with the least sum of distances; `None` without points. Points are (time, delay)
+/// in the order of time.
 pub(super) fn lower_border(points: &[(f64, f64)]) -> Option<Line> {
     let mean = points.iter().map(|(time, _)| time).sum::<f64>() / points.len() as f64;
     let mut hull: Vec<(f64, f64)> = Vec::new();
@@ -54,8 +55,8 @@ pub(super) struct ClockFit {
 }
 
 impl ClockFit {
-    /// From (client's time, measured delay in seconds) of both directions: to the server, by its clock less the client's, and
-    /// to the client. `None` if one direction has no packet.
+    /// From (client's time, measured delay in seconds) of both directions: to the server, by its clock less
+    /// the client's, and to the client. `None` if one direction has no packet.
     pub(super) fn new(up: &[(f64, f64)], down: &[(f64, f64)]) -> Option<Self> {
         let (mut up, mut down) = (up.to_vec(), down.to_vec());
         let by_time = |a: &(f64, f64), b: &(f64, f64)| a.0.total_cmp(&b.0);

@@ -113,8 +113,8 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// `false` if no end can have sent or received such a probe, with `numbers` as the bound of its plan. All of this is a peer's
-    /// word, and the losses between two numbers are written one by one.
+    /// `false` if no end can have sent or received such a probe, with `numbers` as the bound of its plan. All
+    /// of this is a peer's word, and the losses between two numbers are written one by one.
     pub(super) fn is_plausible(&self, numbers: u64) -> bool {
         self.number < numbers
             && self.bytes <= MAX_BYTES

@@ -35,7 +35,8 @@ impl Plan {
     pub(super) const QUIET: Duration = Duration::from_secs(1);
     /// Time between the loads of the two directions.
     const BETWEEN: Duration = Duration::from_millis(500);
-    /// Time from the request of an early end to that end, which is more than a round-trip time: both ends stop together.
+    /// Time from the request of an early end to that end, which is more than a round-trip time: both ends
+    /// stop together.
     const NOTICE: Duration = Duration::from_secs(1);
 
     pub(super) fn rate(&self) -> DataRate {
@@ -52,8 +53,8 @@ impl Plan {
         (begin, begin + length)
     }
 
-    /// The plan if both ends stop early, by a message that is sent `since` after the start. `None` before both directions have a
-    /// load, or if only one at a time has.
+    /// The plan if both ends stop early, by a message that is sent `since` after the start. `None` before
+    /// both directions have a load, or if only one at a time has.
     pub(super) fn shortened(&self, since: Duration) -> Option<Self> {
         let (begin, _) = self.load(true);
         let may_end = self.mode == Mode::Gentle && since >= begin;
@@ -99,7 +100,8 @@ pub(super) enum Message {
     Start,
     /// The client's: the load ends earlier than planned.
     Stop { load_ms: u64 },
-    /// A part of the server's log: class, number, times by the clocks of sender and receiver in microseconds, bytes.
+    /// A part of the server's log: class, number, times by the clocks of sender and receiver in microseconds,
+    /// bytes.
     Arrivals { packets: Vec<(usize, u64, i64, i64, u32)> },
     /// The end of the log, and the number of probes that the server sent by class.
     Done { sent: [u64; 3] },

@@ -115,7 +115,7 @@ pub async fn serve(args: RecordServer, observer: RecordObserver, mut stop: Stop)
     }
 }
 
-/// Accepts clients, and passes on those that have sent a plan. A client that sends no plan does not block others.
+/// Accepts clients, and passes on those that have sent a plan. A client without a plan does not block others.
 async fn greet(tcp: TcpListener, greeted: mpsc::Sender<Client>, observer: RecordObserver) {
     let places = Places::new(MAX_CLIENTS);
     loop {
@@ -223,7 +223,8 @@ fn objection(plan: &Plan, max_rate: DataRate) -> Option<String> {
     }
 }
 
-/// The address from which the client's datagrams with this token come: of the same host as its TCP connection.
+/// The address from which the client's datagrams with this token come: of the same host as its TCP
+/// connection.
 async fn client_address(udp: &UdpSocket, token: u64, peer: SocketAddr) -> anyhow::Result<SocketAddr> {
     let mut buffer = [0; 2048];
     loop {
@@ -250,7 +251,7 @@ mod tests {
     use super::super::probe::PING;
     use super::*;
 
-    /// A datagram with the token, but from another host than the control connection: an address that may be forged.
+    /// A datagram with the token from another host than the control connection: its address may be forged.
     #[tokio::test]
     async fn probes_go_to_no_host_but_that_of_the_control_connection() {
         let socket = |at| async move { UdpSocket::bind(at).await.expect("loopback") };

@@ -63,8 +63,8 @@ struct Agreed {
     peer: SocketAddr,
 }
 
-/// Records a path. If it is stopped before both directions were probed, a recording at a constant rate has what there is, and there is none
-/// of another kind. `progress` is told several times a second.
+/// Records a path. If it is stopped before both directions were probed, a recording at a constant rate has
+/// what there is, and there is none of another kind. `progress` is told several times a second.
 ///
 /// # Errors
 /// The server is not reached, refuses the plan, or is lost.
@@ -193,8 +193,8 @@ fn assemble(name: &str, plan: &Plan, up: Log, down: Log) -> anyhow::Result<Recor
         let silent = if up.0.is_empty() { "to" } else { "from" };
         anyhow!("no probe has passed {silent} {name}: UDP may be blocked")
     })?;
-    // The server's time of an event less its lead at that event; the lead changes by nanoseconds within a packet's delay.
-    // A peer's times may be any.
+    // The server's time of an event less its lead at that event; the lead changes by nanoseconds within a
+    // packet's delay. A peer's times may be any.
     let ahead = |at_us: i64| (clocks.ahead(seconds(at_us)) * 1e6).clamp(-1e15, 1e15).round() as i64;
     let micros = |time_us: i64, at_us: i64| time_us - ahead(at_us);
     let up_packets =

@@ -26,7 +26,8 @@ pub struct HandoverReport {
 /// A freeze.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(crate) struct Freeze {
-    /// The cause: `signal`, `link`, `peer`, or `silence` for an unannounced outage that was detected afterwards.
+    /// The cause: `signal`, `link`, `peer`, or `silence` for an unannounced outage that was detected
+    /// afterwards.
     cause: &'static str,
     /// Its start, in seconds since the start of the test; unknown after a silence.
     start_s: Option<f64>,

@@ -29,7 +29,7 @@ pub struct Reception {
     /// `true` if that delay is an upper bound, below which receivers follow the lateness that they measure.
     #[serde(default)]
     pub reorder_adapts: bool,
-    /// `true` if receivers deliver datagrams that arrive later than that, out of order, rather than discard them.
+    /// `true` if receivers deliver later datagrams, out of order, rather than discard them.
     #[serde(default)]
     pub deliver_late: bool,
     /// The loss detection of receivers.

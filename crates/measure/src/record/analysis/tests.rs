@@ -4,7 +4,8 @@ fn packet(class: Class, number: u64, sent_us: i64, arrived_us: i64, bytes: u32) 
     Arrival { class, number, sent_us, arrived_us, bytes }
 }
 
-/// A link of 12 Mbit/s and 20 ms under saturation for 2 s: a probe of 1500 bytes per millisecond, the first after a ping.
+/// A link of 12 Mbit/s and 20 ms under saturation for 2 s: a probe of 1500 bytes per millisecond, the first
+/// after a ping.
 fn saturated() -> Direction {
     let mut packets = vec![packet(Class::Ping, 0, -500_000, -480_000, 92)];
     packets.extend((0..2_100).map(|number: u64| {

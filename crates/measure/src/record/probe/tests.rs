@@ -23,7 +23,7 @@ fn headers_survive_the_way_and_nothing_else_is_one() {
     }
 }
 
-/// Two datagrams of a peer: without a bound of their numbers, the losses between them would be a text of a terabyte.
+/// Two datagrams of a peer: without a bound of their numbers, the losses between would be a terabyte of text.
 #[test]
 fn a_peer_cannot_report_probes_that_its_plan_does_not_have() {
     let plan = Plan { version: 2, mode: Mode::Gentle, load_ms: 10_000, rate_bps: 200e3 };
