@@ -20,12 +20,13 @@ use super::quantity::Rate;
 pub struct ControllerKeys {
     /// The law.
     pub law: Law,
-    /// The description of the law to follow. XCP: `draft` (the default), `sigcomm` or `ns-2`; RCP: `authors` (the default),
-    /// `thesis` or `netfpga`; XCP-Winf and RCP-Winf: `sensible` (the default) or `literal`, and RCP-Winf also `undivided`.
+    /// The description of the law to follow. XCP: `draft` (the default), `sigcomm` or `ns-2`; RCP: `authors`
+    /// (the default), `thesis` or `netfpga`; XCP-Winf and RCP-Winf: `sensible` (the default) or `literal`,
+    /// and RCP-Winf also `undivided`.
     #[serde(default)]
     pub reading: Option<Reading>,
-    /// The capacity that the law assumes; by default the rate of the link and its changes by events, or the rate of data
-    /// frames of the medium.
+    /// The capacity that the law assumes; by default the rate of the link and its changes by events, or the
+    /// rate of data frames of the medium.
     #[serde(default)]
     pub capacity: Option<Rate>,
     /// Gain of the spare bandwidth; by default, the reading's.
@@ -34,12 +35,13 @@ pub struct ControllerKeys {
     /// Gain of the queue; by default, the reading's.
     #[serde(default)]
     pub beta: Option<f64>,
-    /// `true` to reduce the available bandwidth that a station estimates as a sender by the share of its backoff (paper `winf`,
-    /// equations 7 to 9); `xcp-winf` and `rcp-winf` only. `false` by default.
+    /// `true` to reduce the available bandwidth that a station estimates as a sender by the share of its
+    /// backoff (paper `winf`, equations 7 to 9); `xcp-winf` and `rcp-winf` only. `false` by default.
     #[serde(default)]
     pub collision_correction: Option<bool>,
-    /// `true` to add DIFS, the mean of the smallest backoff, RTS, CTS and three SIFS to the time of each exchange from which
-    /// rt-Winf computes the capacity, as in equation 3 of paper `winf`; `xcp-winf` and `rcp-winf` only. `false` by default.
+    /// `true` to add DIFS, the mean of the smallest backoff, RTS, CTS and three SIFS to the time of each
+    /// exchange from which rt-Winf computes the capacity, as in equation 3 of paper `winf`; `xcp-winf` and
+    /// `rcp-winf` only. `false` by default.
     #[serde(default)]
     pub whole_cycle: Option<bool>,
 }
@@ -129,8 +131,8 @@ impl ControllerPlan {
 /// Bytes per packet of a queue limit in packets, for the buffer of blind XCP.
 const PACKET: u64 = 1500;
 
-/// Resolves `controller` of the table at `key` for an egress of `rate` and `limit`. `propagation` is the delay of a link, and
-/// `None` for 802.11 stations.
+/// Resolves `controller` of the table at `key` for an egress of `rate` and `limit`. `propagation` is the
+/// delay of a link, and `None` for 802.11 stations.
 pub(crate) fn plan(
     key: &str,
     keys: Option<&ControllerKeys>,

@@ -6,8 +6,8 @@ use whimbrel_units::Duration;
 
 use super::quantity::Time;
 
-/// Each packet is delayed by a time of its own at the link's end, in the order of its flow: from 0 to twice `bound` times `deviation`, by a truncated normal
-/// distribution (RFC 8868, Sections 4.5.2 and 4.5.3).
+/// Each packet is delayed by a time of its own at the link's end, in the order of its flow: from 0 to twice
+/// `bound` times `deviation`, by a truncated normal distribution (RFC 8868, Sections 4.5.2 and 4.5.3).
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DelayVariation {

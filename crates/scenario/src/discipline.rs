@@ -7,7 +7,8 @@ use super::quantity::{Probability, Time};
 
 /// The order in which packets leave a link's queue, and which of them are dropped or marked.
 ///
-/// With every discipline but `droptail`, the link's `queue` bounds the waiting packets, without the one in transmission.
+/// With every discipline but `droptail`, the link's `queue` bounds the waiting packets, without the one in
+/// transmission.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]

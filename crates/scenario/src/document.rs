@@ -39,14 +39,16 @@ impl<T: Transports> Document<T> {
         Ok(document)
     }
 
-    /// Reads TOML. Relative file names in it start in the working directory, unless [`Document::relative_to`] says otherwise.
+    /// Reads TOML. Relative file names in it start in the working directory, unless [`Document::relative_to`]
+    /// says otherwise.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let table: toml::Table = text.parse().map_err(ScenarioError::unreadable)?;
         let root = json_value(toml::Value::Table(table)).map_err(|error| error.in_file(None))?;
         Ok(Self::of(root))
     }
 
-    /// Reads JSON. Relative file names in it start in the working directory, unless [`Document::relative_to`] says otherwise.
+    /// Reads JSON. Relative file names in it start in the working directory, unless [`Document::relative_to`]
+    /// says otherwise.
     pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
         let root: Value = serde_json::from_str(text).map_err(ScenarioError::unreadable)?;
         if !root.is_object() {
@@ -92,8 +94,8 @@ impl<T: Transports> Document<T> {
     /// Tables in lists are named by position or by their `name`. `text` is a TOML value, or a plain
     /// string otherwise, so that `1 Mbit/s` needs no quotes.
     ///
-    /// A flow that gets another `transport` loses the keys of the old one (`ccid`, `classifier`, `dccp` or `tcp`), except
-    /// those set before.
+    /// A flow that gets another `transport` loses the keys of the old one (`ccid`, `classifier`, `dccp` or
+    /// `tcp`), except those set before.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
         let value = match format!("value = {text}").parse::<toml::Table>() {
             Ok(mut table) if table.len() == 1 => match table.remove("value") {
@@ -148,8 +150,8 @@ impl<T: Transports> Document<T> {
     /// Decodes the values.
     ///
     /// # Errors
-    /// Names the key at fault, which may be one of `[sweep]`, whose settings are tried one by one, or an unused
-    /// variable.
+    /// Names the key at fault, which may be one of `[sweep]`, whose settings are tried one by one, or an
+    /// unused variable.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let scenario = self.decoded().map_err(|error| error.in_file(self.file.clone()))?;
         // Each setting is tried on a copy, which need not contain all of them.
@@ -284,8 +286,8 @@ fn find_variables(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The value at `key`, and that key with positions for names. A missing last key is added, and missing tables above it
-/// are made.
+/// The value at `key`, and that key with positions for names. A missing last key is added, and missing tables
+/// above it are made.
 fn locate<'a>(root: &'a mut Value, key: &str) -> Result<(&'a mut Value, String), ScenarioError> {
     let mut value = root;
     let mut done = String::new();

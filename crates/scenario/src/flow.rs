@@ -56,8 +56,8 @@ pub struct Flow {
     /// ax, as in Linux; 0 by default.
     #[serde(default)]
     pub dscp: Option<Dscp>,
-    /// If true, the flow is background (a warm-up, cross traffic) rather than under study: it is recorded like
-    /// any other, and marked.
+    /// If true, the flow is background (a warm-up, cross traffic) rather than under study: it is recorded
+    /// like any other, and marked.
     #[serde(default)]
     pub background: bool,
     /// The keys of the transports, as they are written.
@@ -134,8 +134,9 @@ pub enum Traffic {
         /// Application data without headers.
         bytes: Size,
     },
-    /// Downloads of a random size over a reliable transport, as of a web browser. The times between their starts are exponentially distributed; a download that
-    /// is not complete by then precedes the next one (RFC 8868, Section 5.1).
+    /// Downloads of a random size over a reliable transport, as of a web browser. The times between their
+    /// starts are exponentially distributed; a download that is not complete by then precedes the next one
+    /// (RFC 8868, Section 5.1).
     Downloads {
         /// The smallest size.
         #[serde(default = "thirty_kilobytes")]
@@ -150,7 +151,8 @@ pub enum Traffic {
         #[serde(default)]
         begins_idle: bool,
     },
-    /// Pairs of packets back to back, from which the receiver infers the capacity of the path (AdHoc Probe). Only over `udp`.
+    /// Pairs of packets back to back, from which the receiver infers the capacity of the path (AdHoc Probe).
+    /// Only over `udp`.
     ProbePairs {
         /// Time between pairs.
         #[serde(default = "fifty_milliseconds")]
@@ -160,8 +162,8 @@ pub enum Traffic {
     Cbr {
         /// Data on the link per second, headers included.
         rate: Rate,
-        /// The most by which an interval may be longer or shorter, drawn for each of them: a part of the interval or a time, at
-        /// most the interval. None by default; `0.5` is ns-2's `random_`.
+        /// The most by which an interval may be longer or shorter, drawn for each of them: a part of the
+        /// interval or a time, at most the interval. None by default; `0.5` is ns-2's `random_`.
         #[serde(default)]
         jitter: Option<Variation>,
     },
@@ -170,7 +172,8 @@ pub enum Traffic {
         /// Mean of the data on the link per second, headers included.
         rate: Rate,
     },
-    /// Bursts of packets at a constant rate, with pauses; the durations of both are exponentially distributed.
+    /// Bursts of packets at a constant rate, with pauses; the durations of both are exponentially
+    /// distributed.
     OnOff {
         /// Data on the link per second during a burst, headers included.
         rate: Rate,

@@ -74,8 +74,8 @@ const RECORDED: [RecordedHandovers; 3] = [
 ];
 
 impl RecordedHandovers {
-    /// The duration that a share `p` of the handovers does not exceed: a straight line between quantiles, the first of them
-    /// below.
+    /// The duration that a share `p` of the handovers does not exceed: a straight line between quantiles, the
+    /// first of them below.
     pub fn quantile(&self, p: f64) -> Duration {
         let above = PROBABILITIES.iter().position(|known| p <= *known).unwrap_or(PROBABILITIES.len() - 1);
         let milliseconds = match above.checked_sub(1) {

@@ -44,21 +44,23 @@ pub struct Client {
     /// The time to change the channel; 2 ms by default.
     #[serde(default)]
     pub switch_time: Option<Time>,
-    /// The client leaves its access point after that many consecutive beacons that were not received, if no data or acknowledgements
-    /// came from it either; 7 by default, 0 to ignore beacons.
+    /// The client leaves its access point after that many consecutive beacons that were not received, if no
+    /// data or acknowledgements came from it either; 7 by default, 0 to ignore beacons.
     #[serde(default)]
     pub missed_beacons: Option<u32>,
     /// The client leaves its access point after that many consecutive attempts without an acknowledgement; 20
     /// by default, and none with 802.11n, ac and ax; 0 to ignore them.
     #[serde(default)]
     pub failed_attempts: Option<u32>,
-    /// The client looks for a stronger access point while its beacons are received with less power; by default it does not.
+    /// The client looks for a stronger access point while its beacons are received with less power; by
+    /// default it does not.
     #[serde(default)]
     pub weak_signal: Option<Power>,
     /// The margin by which another access point must be received with more power then; 6 dB by default.
     #[serde(default)]
     pub hysteresis: Option<Decibels>,
-    /// If true, the client scans only when it joins and later chooses among the access points found then, as ns-2's.
+    /// If true, the client scans only when it joins and later chooses among the access points found then, as
+    /// ns-2's.
     #[serde(default)]
     pub scans_once: bool,
     /// The time of authentication on higher layers and of the exchange of keys, after the association; none

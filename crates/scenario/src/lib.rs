@@ -29,7 +29,8 @@
 //! Every mistake is reported with the key at fault, the value found and the value
 //! expected ([`ScenarioError`]). A [`Document`] is the text with overrides applied; decoded it is a
 //! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
-//! any number of runs may share, and from which a [`Network`] is built. Transports are the caller's ([`transport`]).
+//! any number of runs may share, and from which a [`Network`] is built. Transports are the caller's
+//! ([`transport`]).
 //!
 //! # Design
 //!
@@ -214,7 +215,8 @@ pub struct Node {
 pub struct Record {
     /// Totals per interval of that length; none by default.
     pub interval: Option<Time>,
-    /// With `interval`: the delay of the last packet delivered in each interval, and the jitter (RFC 3550) at its end.
+    /// With `interval`: the delay of the last packet delivered in each interval, and the jitter (RFC 3550) at
+    /// its end.
     pub delays: bool,
     /// Each packet of the flows (not of background flows); takes memory in proportion.
     pub packets: bool,

@@ -47,14 +47,15 @@ pub struct Link {
     /// second, and `reverse` needs a rate or a trace of its own.
     #[serde(default)]
     pub trace: Option<RateTrace>,
-    /// A token bucket: bursts leave faster than `rate`; in both directions, unless `reverse` has a rate or a bucket of its own.
+    /// A token bucket: bursts leave faster than `rate`; in both directions, unless `reverse` has a rate or a
+    /// bucket of its own.
     #[serde(default)]
     pub token_bucket: Option<TokenBucket>,
     /// Propagation and processing: from the end of a packet's transmission to its arrival; none by default.
     #[serde(default)]
     pub delay: Option<Time>,
-    /// A recorded delay instead of a constant one; with `between` it holds from the first node to the second. Not together with
-    /// `netem` or `delay_variation`.
+    /// A recorded delay instead of a constant one; with `between` it holds from the first node to the second.
+    /// Not together with `netem` or `delay_variation`.
     #[serde(default)]
     pub delay_trace: Option<DelayTrace>,
     /// The queue limit; with drop-tail it includes the packet in transmission; 100 packets by default.
@@ -79,7 +80,8 @@ pub struct Link {
     /// Delay, jitter and reordering at the link's end, as NetEm has them; in the direction of `loss`.
     #[serde(default)]
     pub netem: Option<Netem>,
-    /// Delay variation at the link's end without reordering within a flow (RFC 8868, Section 4.5.2); in the direction of `loss`. Not together with `netem`.
+    /// Delay variation at the link's end without reordering within a flow (RFC 8868, Section 4.5.2); in the
+    /// direction of `loss`. Not together with `netem`.
     #[serde(default)]
     pub delay_variation: Option<DelayVariation>,
     /// Different values for the direction from the second node to the first.
@@ -138,12 +140,13 @@ pub struct RateTrace {
     /// The part of it that a run meets first.
     #[serde(default)]
     pub start: RecordingStart,
-    /// With `mahimahi`: a recording of short trains after pauses, whose base delays and opportunities the first packets after a
-    /// pause have; `file` holds for those behind them. A line per train: its time, its base delay and its opportunities, all in
-    /// milliseconds.
+    /// With `mahimahi`: a recording of short trains after pauses, whose base delays and opportunities the
+    /// first packets after a pause have; `file` holds for those behind them. A line per train: its time, its
+    /// base delay and its opportunities, all in milliseconds.
     #[serde(default)]
     pub light: Option<PathBuf>,
-    /// With `light`: a train starts if nothing has left for longer than this; as soon as the link is idle by default.
+    /// With `light`: a train starts if nothing has left for longer than this; as soon as the link is idle by
+    /// default.
     #[serde(default)]
     pub idle: Option<Time>,
 }
@@ -155,8 +158,8 @@ pub enum RecordingStart {
     /// Its beginning, in every run: seeds do not vary it.
     #[default]
     Beginning,
-    /// A part that is drawn for each run from its seed; the recording repeats. The recordings of one link, in both directions and in
-    /// its events, start at one time, as if they had been made together.
+    /// A part that is drawn for each run from its seed; the recording repeats. The recordings of one link, in
+    /// both directions and in its events, start at one time, as if they had been made together.
     Random,
 }
 
@@ -170,8 +173,8 @@ fn yes() -> bool {
 pub enum TraceFormat {
     /// A line is a millisecond at which 1500 bytes may leave.
     Mahimahi,
-    /// A line is a time in seconds and the rate in Mbit/s from then on; or comma-separated values with a header such as
-    /// `time_s,rate_kbps`.
+    /// A line is a time in seconds and the rate in Mbit/s from then on; or comma-separated values with a
+    /// header such as `time_s,rate_kbps`.
     Rate,
 }
 
@@ -187,8 +190,9 @@ pub enum Loss {
     Bernoulli {
         /// The loss probability of a packet.
         rate: Probability,
-        /// Correlation with the packet before, as in Linux's NetEm, `tc qdisc ... netem loss RATE CORRELATION`: the draws lean on
-        /// each other and spread less, so that a small `rate` becomes smaller. Bursts of a given length are `gilbert-elliott`.
+        /// Correlation with the packet before, as in Linux's NetEm,
+        /// `tc qdisc ... netem loss RATE CORRELATION`: the draws lean on each other and spread less, so that
+        /// a small `rate` becomes smaller. Bursts of a given length are `gilbert-elliott`.
         #[serde(default)]
         correlation: Probability,
     },
@@ -218,8 +222,9 @@ pub enum Loss {
         #[serde(default = "certain")]
         loss_in_bad: Probability,
     },
-    /// The four-state chain of Linux's NetEm, `tc qdisc ... netem loss state P13 P31 P32 P23 P14`, with its defaults: gaps
-    /// (state 1) with isolated losses (4), and bursts of losses (3) in which packets may be delivered (2).
+    /// The four-state chain of Linux's NetEm, `tc qdisc ... netem loss state P13 P31 P32 P23 P14`, with its
+    /// defaults: gaps (state 1) with isolated losses (4), and bursts of losses (3) in which packets may be
+    /// delivered (2).
     FourState {
         /// The probability that a gap turns into a burst, per packet.
         p13: Probability,
@@ -245,22 +250,22 @@ pub enum Loss {
     },
     /// A CDMA radio with the fading paths of a moving receiver.
     Rayleigh(Radio),
-    /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or `file`. A flow with
-    /// more packets reaches its end sooner; losses in time are a `trace`.
+    /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or
+    /// `file`. A flow with more packets reaches its end sooner; losses in time are a `trace`.
     Mask {
         /// The packets to lose, in ascending order.
         #[serde(default)]
         packets: Option<Vec<u64>>,
-        /// A text file of `0` (delivered) and `1` (lost), one per packet; white space is ignored. Relative to the
-        /// scenario's file.
+        /// A text file of `0` (delivered) and `1` (lost), one per packet; white space is ignored. Relative to
+        /// the scenario's file.
         #[serde(default)]
         file: Option<PathBuf>,
-        /// With `packets`: the number of packets that the list covers, including those that arrive; all by default. A file
-        /// covers as many as it has marks.
+        /// With `packets`: the number of packets that the list covers, including those that arrive; all by
+        /// default. A file covers as many as it has marks.
         #[serde(default)]
         length: Option<u64>,
-        /// If true, the mask repeats. Otherwise all later packets are delivered, and a note of the run gives the time of
-        /// its end.
+        /// If true, the mask repeats. Otherwise all later packets are delivered, and a note of the run gives
+        /// the time of its end.
         #[serde(default)]
         repeat: bool,
         /// The packet of it that a run meets first.
@@ -269,29 +274,31 @@ pub enum Loss {
     },
     /// Losses at recorded times, however many packets there are.
     Trace {
-        /// A text of comma-separated values, relative to the scenario's file: a column `time_s` of times, each of which takes
-        /// the next packet, or columns `from_s` and `to_s` of intervals in which all packets are lost. Without a header, one
-        /// or two numbers per line.
+        /// A text of comma-separated values, relative to the scenario's file: a column `time_s` of times,
+        /// each of which takes the next packet, or columns `from_s` and `to_s` of intervals in which all
+        /// packets are lost. Without a header, one or two numbers per line.
         file: PathBuf,
         /// The time that it covers; up to the last loss by default.
         #[serde(default)]
         length: Option<Time>,
-        /// If true, it repeats after `length`. Otherwise there are no further losses, and a note of the run gives the time
-        /// of its end.
+        /// If true, it repeats after `length`. Otherwise there are no further losses, and a note of the run
+        /// gives the time of its end.
         #[serde(default)]
         repeat: bool,
         /// The part of it that a run meets first.
         #[serde(default)]
         start: RecordingStart,
     },
-    /// The losses of a captured DCCP or RTP stream, in time: each missing packet stands for the time until the next one.
+    /// The losses of a captured DCCP or RTP stream, in time: each missing packet stands for the time until
+    /// the next one.
     Capture {
         /// A pcap or pcapng file, captured downstream of the losses; relative to the scenario's file.
         file: PathBuf,
         /// The destination port of the stream; by default, the stream with the most packets is used.
         #[serde(default)]
         port: Option<u16>,
-        /// If true, it repeats. Otherwise there are no further losses, and a note of the run gives the time of its end.
+        /// If true, it repeats. Otherwise there are no further losses, and a note of the run gives the time
+        /// of its end.
         #[serde(default)]
         repeat: bool,
         /// The part of it that a run meets first.

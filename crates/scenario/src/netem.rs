@@ -6,15 +6,16 @@ use serde::Deserialize;
 use super::quantity::{Probability, Time};
 
 /// Each packet is delayed by a time of its own at the link's end, as by
-/// `tc qdisc ... netem delay DELAY JITTER CORRELATION distribution ... reorder REORDER CORRELATION gap GAP duplicate DUPLICATE CORRELATION
-/// limit LIMIT`.
+/// `tc qdisc ... netem delay DELAY JITTER CORRELATION distribution ... reorder REORDER CORRELATION gap GAP
+/// duplicate DUPLICATE CORRELATION limit LIMIT`.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Netem {
     /// The mean delay, besides the link's own; none by default.
     #[serde(default)]
     pub delay: Time,
-    /// Spread of the delays: half the width of the uniform distribution, the standard deviation of the others.
+    /// Spread of the delays: half the width of the uniform distribution, the standard deviation of the
+    /// others.
     #[serde(default)]
     pub jitter: Time,
     /// Correlation of a delay with the one before.

@@ -28,8 +28,8 @@ pub struct Network<A: Agent> {
 }
 
 impl<A: Agent> Network<A> {
-    /// Builds nodes, links and routes with the randomness of `seed`, and schedules the changes of links, in the order of the plan.
-    /// `events` are the plan's for the handovers of this run ([`Plan::events_with`]).
+    /// Builds nodes, links and routes with the randomness of `seed`, and schedules the changes of links, in
+    /// the order of the plan. `events` are the plan's for the handovers of this run ([`Plan::events_with`]).
     pub fn new<P: TransportPlan>(plan: &Plan<P>, events: &[EventPlan], seed: u64) -> Self {
         let mut simulator = Simulator::new(SimulationConfig { seed, run: 0 });
         let nodes: Vec<NodeId> = plan.nodes.iter().map(|name| simulator.add_node(name)).collect();

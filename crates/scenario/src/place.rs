@@ -31,8 +31,8 @@ pub enum Mobility {
         #[serde(default)]
         start: Start,
     },
-    /// The movements of a file in the format of ns-2's `setdest`: a node and its copies move as the file's nodes from
-    /// `first` on.
+    /// The movements of a file in the format of ns-2's `setdest`: a node and its copies move as the file's
+    /// nodes from `first` on.
     Setdest {
         /// The file, relative to the scenario's.
         file: PathBuf,

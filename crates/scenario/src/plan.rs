@@ -82,7 +82,8 @@ pub struct Plan<P> {
     pub routes: Vec<RoutePlan>,
     /// Records besides the totals.
     pub record: Record,
-    /// `true` if the packets of flows are logged, for a program that takes the log during the run; `false` in a new plan.
+    /// `true` if the packets of flows are logged, for a program that takes the log during the run; `false` in
+    /// a new plan.
     pub log_packets: bool,
     /// The keys of recordings of links that every run meets from their beginning.
     pub fixed_recordings: Vec<String>,
@@ -189,8 +190,8 @@ impl<P: TransportPlan> Plan<P> {
         !self.flow_events.is_empty() || self.handovers.iter().any(|handover| handover.freeze.is_some())
     }
 
-    /// Mean capacity of a link while the totals of a run with this seed are counted, with the rate changes and interruptions
-    /// among `events`.
+    /// Mean capacity of a link while the totals of a run with this seed are counted, with the rate changes
+    /// and interruptions among `events`.
     pub fn mean_capacity(&self, link: usize, events: &[EventPlan], seed: u64) -> DataRate {
         self.capacity_between(link, events, seed, self.measured_from, self.end)
     }

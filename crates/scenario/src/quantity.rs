@@ -15,7 +15,8 @@ use whimbrel_wifi::propagation::from_decibels;
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug, Default)]
 pub struct Time(pub Duration);
 
-/// A data rate: `"150 kbit/s"`. Units: `bit/s kbit/s Mbit/s Gbit/s` (also `k M G`) and `B/s kB/s MB/s GB/s`, all decimal.
+/// A data rate: `"150 kbit/s"`. Units: `bit/s kbit/s Mbit/s Gbit/s` (also `k M G`) and `B/s kB/s MB/s GB/s`,
+/// all decimal.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Rate(pub DataRate);
 

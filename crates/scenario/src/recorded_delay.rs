@@ -11,9 +11,9 @@ use super::quantity::{Rate, Size};
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelayTrace {
-    /// A text of comma-separated values, relative to the scenario's file: columns `time_s` or `sent_s`, and `delay_s`, as in the
-    /// `.delays.csv` of `whimbrel record`. Without a header, a time and a delay in seconds per line. A delay holds until the next
-    /// line's time, and packets keep their order.
+    /// A text of comma-separated values, relative to the scenario's file: columns `time_s` or `sent_s`, and
+    /// `delay_s`, as in the `.delays.csv` of `whimbrel record`. Without a header, a time and a delay in
+    /// seconds per line. A delay holds until the next line's time, and packets keep their order.
     pub file: PathBuf,
     /// If true, the trace repeats from its last time on; otherwise the last delay stays.
     #[serde(default = "yes")]

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::quantity::Time;
 
-/// The route of packets for a node from another one, instead of the shortest path: one link, or several among which
-/// packets are spread (multipath, a bond).
+/// The route of packets for a node from another one, instead of the shortest path: one link, or several among
+/// which packets are spread (multipath, a bond).
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
@@ -36,6 +36,7 @@ pub enum SpreadBy {
     Turns,
     /// At random, independently for each packet.
     Chance,
-    /// By the sender, if its transport has several paths (`mp-dccp`): path 0 takes the first link in `via`, path 1 the second.
+    /// By the sender, if its transport has several paths (`mp-dccp`): path 0 takes the first link in `via`,
+    /// path 1 the second.
     Sender,
 }

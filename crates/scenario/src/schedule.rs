@@ -128,8 +128,8 @@ impl Schedule {
         &self.entries
     }
 
-    /// The datagram with that number, counting from 0, of the schedule repeated for ever, and its time, counted
-    /// from the first beginning.
+    /// The datagram with that number, counting from 0, of the schedule repeated for ever, and its time,
+    /// counted from the first beginning.
     pub fn nth(&self, number: u64) -> (Duration, &Entry) {
         let length = self.entries.len() as u64;
         let (round, entry) = (number / length, &self.entries[(number % length) as usize]);

@@ -12,8 +12,8 @@ type Settings = Vec<(String, Value)>;
 
 /// The settings of each value of each key, with its key in `[sweep]`.
 ///
-/// A key is the path of a value: `"link.radio.rate" = ["1 Mbit/s", "2 Mbit/s"]`. One without a dot is a name for several that
-/// change together: `transport = [{ name = "tfrc", "flow.call.ccid" = 3 }, ...]`.
+/// A key is the path of a value: `"link.radio.rate" = ["1 Mbit/s", "2 Mbit/s"]`. One without a dot is a name
+/// for several that change together: `transport = [{ name = "tfrc", "flow.call.ccid" = 3 }, ...]`.
 pub(super) fn settings(sweep: &BTreeMap<String, Value>) -> Result<Vec<(String, Settings)>, ScenarioError> {
     let lengths = sweep.values().map(|values| values.as_array().map_or(1, Vec::len));
     let combinations = lengths.fold(1, usize::saturating_mul);

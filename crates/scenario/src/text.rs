@@ -15,7 +15,8 @@ const QUOTED: usize = 200;
 /// The first bytes of a gzip file (RFC 1952, Section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads a text of at most `most` bytes, in UTF-8 with or without a byte order mark, which may be compressed with gzip.
+/// Reads a text of at most `most` bytes, in UTF-8 with or without a byte order mark, which may be compressed
+/// with gzip.
 ///
 /// # Errors
 /// The operating system's error; or the file is longer, damaged, or in another encoding, which the error

@@ -70,15 +70,15 @@ pub trait TransportPlan: Clone + fmt::Debug {
     /// Bytes of all headers of a data packet, without options that are not in every packet.
     fn headers(&self) -> u32;
 
-    /// Sets the parameters that depend on the traffic: the application data in a full packet, and `greedy` for
-    /// unlimited data.
+    /// Sets the parameters that depend on the traffic: the application data in a full packet, and `greedy`
+    /// for unlimited data.
     ///
     /// # Errors
     /// Names the key at fault; `key` is the key of the flow's table.
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError>;
 
-    /// `true` if the receiver answers: then a path has to lead back, and a congestion control can set the rate of
-    /// unlimited data.
+    /// `true` if the receiver answers: then a path has to lead back, and a congestion control can set the
+    /// rate of unlimited data.
     fn has_feedback(&self) -> bool;
 
     /// `true` if the transport delivers packets as they were sent; `false` if it delivers a stream of bytes.
@@ -128,8 +128,8 @@ impl TransportPlan for NoTransport {
     }
 }
 
-/// Decodes the transports' keys of the flows, checks the names of the transports, and takes these keys out of the
-/// document: the rest of a flow is the scenario's own.
+/// Decodes the transports' keys of the flows, checks the names of the transports, and takes these keys out of
+/// the document: the rest of a flow is the scenario's own.
 pub(crate) fn split(transports: &impl Transports, root: &mut Value) -> Vec<Settings> {
     let names: Vec<String> =
         transports.kinds().iter().flat_map(|kind| kind.keys()).map(|&key| key.to_owned()).collect();

@@ -22,8 +22,8 @@ pub struct Wifi {
     /// The band of 802.11n and ax; 5 GHz by default.
     #[serde(default)]
     pub band: Option<Band>,
-    /// Width of the channel of 802.11n, ac and ax: `"20 MHz"` to `"160 MHz"`; by default 80 MHz, 40 MHz with 802.11n, 20 MHz at
-    /// 2.4 GHz.
+    /// Width of the channel of 802.11n, ac and ax: `"20 MHz"` to `"160 MHz"`; by default 80 MHz, 40 MHz with
+    /// 802.11n, 20 MHz at 2.4 GHz.
     #[serde(default)]
     pub width: Option<Frequency>,
     /// Spatial streams of 802.11n, ac and ax, 1 to 4; 2 by default.
@@ -32,7 +32,8 @@ pub struct Wifi {
     /// Guard interval of 802.11n, ac and ax; 0.4 us by default, 0.8 us with 802.11ax.
     #[serde(default)]
     pub guard_interval: Option<Time>,
-    /// Modulation and coding scheme of unicast data frames of 802.11n, ac and ax, counted for one stream; the highest by default.
+    /// Modulation and coding scheme of unicast data frames of 802.11n, ac and ax, counted for one stream; the
+    /// highest by default.
     #[serde(default)]
     pub mcs: Option<u8>,
     /// Limits of A-MPDUs of 802.11n, ac and ax.
@@ -68,8 +69,9 @@ pub struct Wifi {
     /// Adaptation of the rate of unicast data frames, which begins at `rate`; none by default.
     #[serde(default)]
     pub rate_control: RateControl,
-    /// Frames at the lowest basic rate that precede OFDM frames, for 802.11b stations; by default `cts-to-self` if the medium has
-    /// such stations, in the network of an access point while one is associated with it; else none.
+    /// Frames at the lowest basic rate that precede OFDM frames, for 802.11b stations; by default
+    /// `cts-to-self` if the medium has such stations, in the network of an access point while one is
+    /// associated with it; else none.
     #[serde(default)]
     pub protection: Option<Protection>,
     /// Rate of RTS, CTS and acknowledgements; by default the highest basic rate that is not above the rate of
@@ -79,8 +81,8 @@ pub struct Wifi {
     /// Rate of broadcasts; the lowest basic rate by default.
     #[serde(default)]
     pub group_rate: Option<Rate>,
-    /// RTS and CTS precede unicast frames that are longer than this, MAC header and frame check sequence included; by
-    /// default none does, and with `ns-2` rules all do.
+    /// RTS and CTS precede unicast frames that are longer than this, MAC header and frame check sequence
+    /// included; by default none does, and with `ns-2` rules all do.
     #[serde(default)]
     pub rts_threshold: Option<Size>,
     /// Attempts for RTS frames and for data frames without RTS; 7 by default.
@@ -89,8 +91,9 @@ pub struct Wifi {
     /// Attempts for data frames after RTS and CTS; 4 by default.
     #[serde(default)]
     pub long_retries: Option<u16>,
-    /// `true` if ad hoc stations resolve the addresses of their neighbours by ARP (RFC 826) before they send; with `ns-2` rules
-    /// as ns-2 does. By default they know all addresses, as clients and access points always do.
+    /// `true` if ad hoc stations resolve the addresses of their neighbours by ARP (RFC 826) before they send;
+    /// with `ns-2` rules as ns-2 does. By default they know all addresses, as clients and access points
+    /// always do.
     #[serde(default)]
     pub arp: bool,
     /// The limit of each station's queue; 50 packets by default. Stations of 802.11n, ac and ax without a
@@ -101,8 +104,8 @@ pub struct Wifi {
     /// The discipline of each station's queue; drop-tail by default.
     #[serde(default)]
     pub discipline: Option<Discipline>,
-    /// Probe frames of rt-Winf before data in absence of traffic, for networks without RTS and CTS; none by default. They need
-    /// a `controller` with estimates.
+    /// Probe frames of rt-Winf before data in absence of traffic, for networks without RTS and CTS; none by
+    /// default. They need a `controller` with estimates.
     #[serde(default)]
     pub probes: Option<Probes>,
     /// Explicit rate control at each station; none by default.
@@ -117,8 +120,9 @@ pub struct Wifi {
     /// Random gains of the links between stations.
     #[serde(default)]
     pub fading: Fading,
-    /// Noise power at the receivers: frames are then lost by their ratio of signal to noise and their rate. By default noise
-    /// destroys none. (Thermal noise with a noise figure of 7 dB: -93.6 dBm for DSSS, -94 dBm for OFDM.)
+    /// Noise power at the receivers: frames are then lost by their ratio of signal to noise and their rate.
+    /// By default noise destroys none. (Thermal noise with a noise figure of 7 dB: -93.6 dBm for DSSS, -94
+    /// dBm for OFDM.)
     #[serde(default)]
     pub noise: Option<Power>,
     /// Treatment of frames that overlap; `first-frame` with `ns-2` rules, else `additive`.
@@ -127,7 +131,8 @@ pub struct Wifi {
     /// Width and height of the map in metres, from the origin. If given, no station may leave it.
     #[serde(default)]
     pub area: Option<[f64; 2]>,
-    /// Time from the association of a client with another access point until packets for it go there; none by default.
+    /// Time from the association of a client with another access point until packets for it go there; none by
+    /// default.
     #[serde(default)]
     pub distribution_delay: Time,
     /// The choice of routes between the stations.
@@ -144,9 +149,11 @@ impl Wifi {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Station {
-    /// Rate of the unicast data frames that it sends, without adaptation. The rate of an access point precedes it in that cell.
+    /// Rate of the unicast data frames that it sends, without adaptation. The rate of an access point
+    /// precedes it in that cell.
     pub rate: Option<Rate>,
-    /// Its smallest contention window in slots, a power of two minus one: a backoff is uniform from 0 to the window.
+    /// Its smallest contention window in slots, a power of two minus one: a backoff is uniform from 0 to the
+    /// window.
     pub cw_min: Option<u16>,
     /// Its largest contention window, a power of two minus one.
     pub cw_max: Option<u16>,
@@ -162,7 +169,8 @@ pub struct Station {
     pub airtime_weight: Option<u16>,
 }
 
-/// Probe frames of rt-Winf: data frames of the reserved subtype 1001, which their receiver acknowledges and discards.
+/// Probe frames of rt-Winf: data frames of the reserved subtype 1001, which their receiver acknowledges and
+/// discards.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Probes {
@@ -259,7 +267,8 @@ pub enum Protection {
 pub struct Antenna {
     /// The distance up to which frames are received, instead of `receive_threshold`. Without fading.
     pub range: Option<Length>,
-    /// The distance up to which transmissions make the medium busy, instead of `carrier_sense_threshold`. Without fading.
+    /// The distance up to which transmissions make the medium busy, instead of `carrier_sense_threshold`.
+    /// Without fading.
     pub carrier_sense_range: Option<Length>,
     /// Transmit power; 24.5 dBm by default.
     pub power: Option<Power>,
@@ -282,7 +291,8 @@ pub struct Antenna {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub enum Propagation {
-    /// Direct path and ground reflection: free space, and beyond the crossover distance the fourth power of the distance.
+    /// Direct path and ground reflection: free space, and beyond the crossover distance the fourth power of
+    /// the distance.
     #[default]
     TwoRayGround,
     /// Free space: the square of the distance.
@@ -335,7 +345,8 @@ pub enum Interference {
     Additive,
     /// The same, and a receiver leaves a frame for a later one that exceeds everything else by `capture`.
     Switching,
-    /// ns-2: the first frame survives each later one that is weaker by `capture`. Interference does not add up.
+    /// ns-2: the first frame survives each later one that is weaker by `capture`. Interference does not add
+    /// up.
     FirstFrame,
 }
 
@@ -344,10 +355,11 @@ pub enum Interference {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub enum Routing {
-    /// The fewest hops between stations in range of each other. No messages are sent: the simulator knows the positions.
+    /// The fewest hops between stations in range of each other. No messages are sent: the simulator knows the
+    /// positions.
     ShortestPath {
-        /// The time between two computations of the routes; 100 ms by default. If nothing moves, fades or is switched off,
-        /// they are computed once.
+        /// The time between two computations of the routes; 100 ms by default. If nothing moves, fades or is
+        /// switched off, they are computed once.
         #[serde(default)]
         interval: Option<Time>,
     },
@@ -380,8 +392,8 @@ pub enum AodvRules {
 /// The timing of DSDV.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 pub enum RoutingTiming {
-    /// New and broken routes are advertised at once, though no station sends more than one such update per second; a full update
-    /// follows every 15 s, and links are lost when the MAC gives a packet up.
+    /// New and broken routes are advertised at once, though no station sends more than one such update per
+    /// second; a full update follows every 15 s, and links are lost when the MAC gives a packet up.
     #[default]
     #[serde(rename = "sane")]
     Sane,

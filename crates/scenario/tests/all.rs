@@ -285,7 +285,8 @@ fn capacity_follows_the_events() {
     ]);
     document.set_value("event", events).unwrap();
     let plan = document.plan().unwrap();
-    // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; in the other direction 1 Mbit/s while up.
+    // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; in the other direction 1 Mbit/s while
+    // up.
     assert_eq!(plan.mean_capacity(2, &plan.events, 1).as_bits_per_second(), 14e6 / 8.0);
     assert_eq!(plan.mean_capacity(3, &plan.events, 1).as_bits_per_second(), 6e6 / 8.0);
     assert_eq!(plan.mean_capacity(0, &plan.events, 1).as_bits_per_second(), 10e6);

@@ -195,8 +195,8 @@ fn equal_rates_share_a_full_queue_equally_if_their_intervals_vary() {
         json!({ "kind": "poisson", "rate": "10 Mbit/s" }),
     ] {
         let (first, second, said, is_random) = shares(traffic.clone(), 1);
-        // 16,000 packets find room, each of either flow with equal chances: a deviation of 1 % would be 2.5 standard deviations
-        // of independent draws; successive draws are not independent.
+        // 16,000 packets find room, each of either flow with equal chances: a deviation of 1 % would be 2.5
+        // standard deviations of independent draws; successive draws are not independent.
         assert!(
             (first / second - 1.0).abs() < 0.1 && is_random && said.is_empty(),
             "{first} and {second}: {traffic}"
@@ -211,7 +211,7 @@ fn equal_rates_share_a_full_queue_equally_if_their_intervals_vary() {
     assert_eq!(refused, "flow[0].traffic.jitter = 2ms: expected at most the interval between packets, 1.2ms");
 }
 
-/// Two saturated senders and a receiver within range of each other; `station` has parameters of the first one.
+/// Two saturated senders and a receiver within range of each other; `station` has the first one's parameters.
 const PAIR: &str = r#"
 [simulation]
 duration = "4 s"
@@ -259,7 +259,7 @@ fn a_station_has_a_rate_a_window_and_limits_of_its_own() {
     };
     let (equal, ..) = run(json!({}));
     assert!((0.9..1.1).contains(&equal), "{equal}");
-    // A frame each in turn, at a lower rate: the same shares of frames, and not of time (M. Heusse et al., 2003).
+    // A frame each in turn, at a lower rate: the same shares of frames, not of time (M. Heusse et al., 2003).
     let (shares, times, _) = run(json!({ "rate": "1 Mbit/s" }));
     assert!((0.9..1.1).contains(&shares) && times > 6.0, "{shares}, {times}");
     // Backoffs from 0 to 7 and from 0 to 31 have means of 3.5 and 15.5 slots. The second sender collides in
@@ -334,7 +334,8 @@ fn copies_move_as_the_nodes_of_a_file_with_gaps() {
     );
 }
 
-/// 50 nodes at 20 m/s, with 15 flows: DSDV's default timing delivers more than ns-2's, for a bounded number of updates.
+/// 50 nodes at 20 m/s, with 15 flows: DSDV's default timing delivers more than ns-2's, for a bounded number
+/// of updates.
 #[test]
 fn dsdv_announces_changes_once_per_second_and_delivers_more_than_with_the_timing_of_ns_2() {
     let outcome = |timing: &str| {

@@ -7,8 +7,8 @@ use whimbrel_wifi::phy::{Phy, Preamble, Rate};
 use super::wifi::{air_times, changed};
 use whimbrel_lab::run;
 
-/// An 802.11g access point that sends datagrams of 1400 bytes to an 802.11g client without a pause, from 1 s to 6 s, and an
-/// 802.11b client.
+/// An 802.11g access point that sends datagrams of 1400 bytes to an 802.11g client without a pause, from 1 s
+/// to 6 s, and an 802.11b client.
 const CELL: &str = r#"
 [simulation]
 duration = "6 s"

@@ -5,8 +5,8 @@ use std::path::Path;
 use whimbrel_lab::Record;
 use whimbrel_lab::scenario::Document;
 
-/// A stream over a recorded rate and recorded losses. The rate is 2 Mbit/s for 20 s, then 0.4 Mbit/s for 20 s; losses are in the
-/// slow part only. A run lasts 10 s.
+/// A stream over a recorded rate and recorded losses. The rate is 2 Mbit/s for 20 s, then 0.4 Mbit/s for 20
+/// s; losses are in the slow part only. A run lasts 10 s.
 const RECORDED: &str = r#"
 [simulation]
 duration = "10 s"

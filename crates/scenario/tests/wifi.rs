@@ -109,8 +109,8 @@ fn random_positions_differ_between_seeds_and_not_between_runs_of_one() {
     assert!(positions(&plan, 3).iter().all(|at| at.x <= 300.0 && at.y <= 300.0));
 }
 
-/// Two stations that are within range of each other for a part of the time: packets arrive then only if the routes are computed
-/// again meanwhile, which the first interval does each second and the second one never.
+/// Two stations that are within range of each other for a part of the time: packets arrive then only if the
+/// routes are computed again meanwhile, which the first interval does each second and the second one never.
 #[test]
 fn routes_follow_stations_that_move() {
     let received = |interval: &str| {
@@ -255,8 +255,8 @@ fn routing_agents_carry_a_stream_over_several_hops() {
     }
 }
 
-/// The signal of two stations is 39 dB above this noise where they are 100 m apart, and 10 dB where they are 560 m apart: a fixed
-/// 54 Mbit/s reaches nothing there, and both adaptations do.
+/// The signal of two stations is 39 dB above this noise where they are 100 m apart, and 10 dB where they are
+/// 560 m apart: a fixed 54 Mbit/s reaches nothing there, and both adaptations do.
 #[test]
 fn rate_adaptation_follows_the_ratio_of_signal_to_noise() {
     let goodput = |control: &str, distance: f64| {
@@ -349,8 +349,8 @@ fn mistakes_with_pairs_are_named_with_their_keys() {
     );
 }
 
-/// The middle stations of the mesh hear each other: nothing overlaps but collisions, and the shares of the channel are the sum and
-/// the union of the stations' own.
+/// The middle stations of the mesh hear each other: nothing overlaps but collisions, and the shares of the
+/// channel are the sum and the union of the stations' own.
 #[test]
 fn the_record_counts_the_use_of_each_channel() {
     let record = run(&mesh(&[]), 1);

@@ -336,8 +336,8 @@ fn times(
     Ok((flow.start.after_start(), stop.after_start()))
 }
 
-/// The position of the bottleneck on the path: the link named, or the slowest at the start. A path over a medium has none
-/// unless it is named.
+/// The position of the bottleneck on the path: the link named, or the slowest at the start. A path over a
+/// medium has none unless it is named.
 fn bottleneck(
     key: &str,
     flow: &Flow,

@@ -30,7 +30,8 @@ pub struct LinkPlan {
     pub from: usize,
     /// The position of its last node.
     pub to: usize,
-    /// The configuration of the link, with its recordings from their beginning on ([`config_for`](Self::config_for)).
+    /// The configuration of the link, with its recordings from their beginning on
+    /// ([`config_for`](Self::config_for)).
     pub config: LinkConfig,
     /// The recordings that start elsewhere in each run.
     pub random_start: RandomStart,

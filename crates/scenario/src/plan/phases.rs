@@ -1,7 +1,8 @@
 //! Phase effects among constant rates.
 //!
-//! Packets of equal intervals that meet at a full drop-tail queue arrive in the same order again and again, and so the same flow
-//! finds the place that a departure has left (S. Floyd, V. Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
+//! Packets of equal intervals that meet at a full drop-tail queue arrive in the same order again and again,
+//! and so the same flow finds the place that a departure has left (S. Floyd, V. Jacobson, "On traffic phase
+//! effects in packet-switched gateways", 1992).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use whimbrel_units::{DataRate, Duration};
 
 use super::{FlowPlan, HostPlan, LinkPlan, Note, TrafficPlan};
 
-/// A note for each entry of flows of equal intervals that overload a drop-tail queue. `entries` has the position of each flow's entry.
+/// A note for each entry of flows of equal intervals that overload a drop-tail queue. `entries` has the
+/// position of each flow's entry.
 pub(super) fn notes<P>(
     flows: &[FlowPlan<P>],
     entries: &[usize],
@@ -62,8 +64,8 @@ fn note(entry: usize, count: usize, link: &str) -> Note {
     Note::of_plan(&format!("flow[{entry}].traffic"), text)
 }
 
-/// The rate at which packets leave a link's queue in equal intervals, and which drops those that find it full; `None` for another
-/// queue.
+/// The rate at which packets leave a link's queue in equal intervals, and which drops those that find it
+/// full; `None` for another queue.
 fn capacity(link: &LinkPlan) -> Option<DataRate> {
     let LinkConfig { rate: LinkRate::Constant(rate), limit, discipline, .. } = &link.config else {
         return None;

@@ -27,8 +27,8 @@ impl Macs {
         phy.supported.iter().any(|rate| rate.modulation() == Modulation::Ofdm)
     }
 
-    /// Where the protection follows from the stations, access points and clients protect their OFDM frames only while a client is
-    /// associated that does not decode them, and access points announce it.
+    /// Where the protection follows from the stations, access points and clients protect their OFDM frames
+    /// only while a client is associated that does not decode them, and access points announce it.
     pub(super) fn announce(&self, infrastructure: &mut InfrastructureConfig) {
         if !self.is_protection_derived {
             return;
@@ -59,8 +59,8 @@ const fn name(standard: Standard) -> &'static str {
     }
 }
 
-/// The physical layers of stations that exchange frames with stations of this one: those with the same slots and with a part of
-/// its rates.
+/// The physical layers of stations that exchange frames with stations of this one: those with the same slots
+/// and with a part of its rates.
 const fn companions(standard: Standard) -> &'static [Standard] {
     match standard {
         Standard::ErpMixed => &[Standard::ErpMixed, Standard::HrDsss, Standard::Dsss],

@@ -8,8 +8,8 @@ use crate::TransportPlan;
 use crate::handover::HandoverDuration;
 
 impl<P: TransportPlan> Plan<P> {
-    /// `true` if runs with different seeds may differ in more than initial sequence numbers. Without randomness, one
-    /// run suffices, and its numbers have no confidence interval.
+    /// `true` if runs with different seeds may differ in more than initial sequence numbers. Without
+    /// randomness, one run suffices, and its numbers have no confidence interval.
     pub fn is_random(&self) -> bool {
         self.links.iter().any(|link| link.random_start.is_used() || link_is_random(&link.config))
             || self.events.iter().any(event_is_random)

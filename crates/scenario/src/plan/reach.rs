@@ -34,8 +34,8 @@ impl<'a> Reach<'a> {
         Self { nodes, links, wifi, cellular, topology, unlimited: OnceCell::new() }
     }
 
-    /// The path from one node to another, and whether it can be taken: where only a distance is in the way, as in a sweep over
-    /// distances, it cannot.
+    /// The path from one node to another, and whether it can be taken: where only a distance is in the way,
+    /// as in a sweep over distances, it cannot.
     ///
     /// # Errors
     /// If there is no path at any distances.

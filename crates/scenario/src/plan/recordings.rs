@@ -1,8 +1,9 @@
 //! Recordings that start at another time in each run.
 //!
-//! A run with a seed begins at a time of its links' recordings that is drawn from the seed and the link's name, so that
-//! repetitions meet different parts of them. The recordings of one link (rate and losses, both directions, events) share the
-//! time: they may have been made together. Other draws of the run do not depend on it.
+//! A run with a seed begins at a time of its links' recordings that is drawn from the seed and the link's
+//! name, so that repetitions meet different parts of them. The recordings of one link (rate and losses, both
+//! directions, events) share the time: they may have been made together. Other draws of the run do not depend
+//! on it.
 
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate};
@@ -38,7 +39,8 @@ impl RandomStart {
         self.rate || self.losses
     }
 
-    /// The time of the recordings at which a run with this seed begins, and the share of a mask's packets before it.
+    /// The time of the recordings at which a run with this seed begins, and the share of a mask's packets
+    /// before it.
     fn draw(&self, seed: u64) -> (Duration, f64) {
         let share = RandomStreams::new(seed, 0).stream(&self.link, "start of recordings").uniform();
         (self.within.mul_f64(share), share)
@@ -56,7 +58,7 @@ pub(super) fn starts_anywhere(loss: &Loss) -> bool {
     matches!(loss.recording(), Some((RecordingStart::Random, _)))
 }
 
-/// The keys of recordings that every run meets from their beginning. Masks of a scenario's own list are its design.
+/// The keys of recordings that every run meets from their beginning. A scenario's own masks are its design.
 pub(super) fn fixed(scenario: &Scenario) -> Vec<String> {
     let mut keys = Vec::new();
     let mut add = |key: String, is_fixed: bool| is_fixed.then(|| keys.push(key));

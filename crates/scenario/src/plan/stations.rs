@@ -55,7 +55,8 @@ impl Movement {
     }
 }
 
-/// The stations on the medium of this name, in the order of their nodes, and the number of the first node of each entry.
+/// The stations on the medium of this name, in the order of their nodes, and the number of the first node of
+/// each entry.
 pub(super) fn plan(
     scenario: &Scenario,
     wifi: &str,

@@ -105,8 +105,8 @@ impl WifiPlan {
         WifiConfig { seed: streams.stream(&self.name, "mac").next_u64(), ..self.config.clone() }
     }
 
-    /// Adds the hops between the stations: those in range of each other where this is the same at all times and in all runs, and if
-    /// ranges are to count, else all of them.
+    /// Adds the hops between the stations: those in range of each other where this is the same at all times
+    /// and in all runs, and if ranges are to count, else all of them.
     pub(super) fn add_hops(&self, nodes: &[String], has_ranges: bool, topology: &mut Topology) {
         let constant = (has_ranges && self.is_constant())
             .then(|| self.site(nodes, RandomStreams::new(0, 0), Instant::ZERO));
@@ -412,7 +412,8 @@ fn radio(key: &str, keys: &Antenna, path_loss: &PathLoss) -> Result<Radio, Scena
     })
 }
 
-/// The distribution, the coherence time, and the gain in decibels that is not exceeded but in a few of 100,000 draws.
+/// The distribution, the coherence time, and the gain in decibels that is not exceeded but in a few of
+/// 100,000 draws.
 fn fading(key: &str, keys: &Fading) -> Result<(propagation::Fading, Duration, f64), ScenarioError> {
     let coherent = |time: quantity::Time| {
         if time.0.is_zero() {

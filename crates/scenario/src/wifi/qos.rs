@@ -25,7 +25,8 @@ pub struct Ampdu {
     pub size: Option<Size>,
     /// The longest time on the air; 5484 us by default.
     pub time: Option<Time>,
-    /// Frames that may be outstanding, the bits of a block acknowledgement: 64 by default, 256 with 802.11ax; 1 for single frames.
+    /// Frames that may be outstanding, the bits of a block acknowledgement: 64 by default, 256 with 802.11ax;
+    /// 1 for single frames.
     pub window: Option<u16>,
 }
 
