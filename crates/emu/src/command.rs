@@ -1,13 +1,14 @@
 //! Programs in the namespaces of ends.
 //!
-//! Each program has a process namespace of its own, so that all of its descendants end with it, and with this process:
+//! Each program has a process namespace of its own, so that all of its descendants end with it, and with this
+//! process:
 //!
 //! ```text
 //! this process ── supervisor ── init of the process namespace ── the program ── its children
 //! ```
 //!
-//! The supervisor is the child that this process waits for. The kernel kills it when this process ends, kills the init when the
-//! supervisor ends, and all the rest when the init ends. The init ends when the program does.
+//! The supervisor is the child that this process waits for. The kernel kills it when this process ends, kills
+//! the init when the supervisor ends, and the rest when the init ends. The init ends when the program does.
 
 mod supervise;
 mod terminal;

@@ -1,8 +1,9 @@
 //! The loop that passes packets between devices and the simulated network.
 //!
-//! One turn of the loop handles the events that are due, writes the packets that have arrived, waits until a packet is there or the
-//! next event is due, and reads. There is one thread. A packet enters the network at the time at which it was read. Packets that
-//! have left it lend their memory to the next ones, so that a packet costs no allocation.
+//! One turn of the loop handles the events that are due, writes the packets that have arrived, waits until a
+//! packet is there or the next event is due, and reads. There is one thread. A packet enters the network at
+//! the time at which it was read. Packets that have left it lend their memory to the next ones, so that a
+//! packet costs no allocation.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -28,7 +29,8 @@ const BATCH: usize = 64;
 pub struct DriverConfig {
     /// The longest packet.
     pub mtu: u32,
-    /// The time before an event in which the loop does not sleep: sleeping is off by some tens of microseconds.
+    /// The time before an event in which the loop does not sleep: sleeping is off by some tens of
+    /// microseconds.
     pub spin: Duration,
     /// Packets in the network at which no more are read, which bounds the memory.
     pub most_packets: usize,
@@ -66,7 +68,8 @@ pub struct Driver<'a> {
     pool: Pool,
     /// Lateness of the events of the network.
     events: Lateness,
-    /// Lateness of the packets written to devices, of several written as one the first, since their arrival in the network.
+    /// Lateness of the packets written to devices, of several written as one the first, since their arrival
+    /// in the network.
     deliveries: Lateness,
     counters: DriverCounters,
     /// The switches of devices that follow the links of their ends.
@@ -92,7 +95,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// From now on, the devices with these switches, by the numbers of their ends, are up while a link of their nodes is.
+    /// From now on, the devices with these switches, by the numbers of their ends, are up while a link of
+    /// their nodes is.
     pub(crate) fn follow_links(&mut self, switches: Vec<(usize, Switch)>) {
         self.switches =
             switches.into_iter().map(|(end, switch)| Followed { end, switch, is_up: true }).collect();
@@ -139,7 +143,8 @@ impl<'a> Driver<'a> {
         self.emulation
     }
 
-    /// One turn. It ends at `until` at the latest, or when one of `others` is readable; returns `true` in that case.
+    /// One turn. It ends at `until` at the latest, or when one of `others` is readable; returns `true` in
+    /// that case.
     ///
     /// # Errors
     /// A device fails.

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use whimbrel_lab::Plan;
 use whimbrel_lab::emulation::AddressPlan;
 
-/// The lines of a hosts file (hosts(5)) for the ends. The file's own lines follow, so that names resolve to the ends first.
+/// The lines of a hosts file (hosts(5)) for the ends. The file's own lines follow, so that names resolve to
+/// the ends first.
 pub(crate) fn hosts_file(plan: &Plan, ends: &[usize], addresses: AddressPlan, own: &str) -> String {
     let mut text = String::new();
     for &node in ends {

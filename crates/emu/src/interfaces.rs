@@ -14,7 +14,8 @@ use crate::namespace::DEVICE;
 /// A host with several interfaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Host {
-    /// The nodes that are its interfaces, by their positions in the plan. While several are up, routes lead over the first.
+    /// The nodes that are its interfaces, by their positions in the plan. While several are up, routes lead
+    /// over the first.
     pub ends: Vec<usize>,
 }
 

@@ -106,8 +106,8 @@ pub struct Namespace {
     pub(crate) mount: OwnedFd,
 }
 
-/// The switch of a device: takes it down and brings it up again, with its addresses and routes. Programs in the namespace are notified
-/// by the kernel, as of any interface.
+/// The switch of a device: takes it down and brings it up again, with its addresses and routes. Programs in
+/// the namespace are notified by the kernel, as of any interface.
 #[derive(Debug)]
 pub struct Switch {
     socket: OwnedFd,

@@ -1,4 +1,5 @@
-//! Segmentation and coalescing, which a device leaves to this process (the header of virtio, Section 5.1.6, in front of each packet).
+//! Segmentation and coalescing, which a device leaves to this process (the header of virtio, Section 5.1.6,
+//! in front of each packet).
 //!
 //! The kernel hands over up to 64 KiB of a TCP connection, or of datagrams of one size, as one packet, with
 //! one system call; they are split into the packets that a wire would carry, which the network sees. Packets
@@ -13,9 +14,9 @@ use whimbrel_lab::emulation::{BoxedPacket, EmulatedPacket, HEADROOM};
 pub const HEADER: usize = 10;
 /// The most packets that are joined.
 pub const MOST_JOINED: usize = 64;
-/// The most packets of an aggregate: more than a kernel makes of 64 KiB with its smallest segments of TCP (48 bytes with options), or
-/// of the 128 datagrams of UDP segmentation. A program with a raw socket can claim segments of one byte, each of which would take the
-/// memory of a packet.
+/// The most packets of an aggregate: more than a kernel makes of 64 KiB with its smallest segments of TCP (48
+/// bytes with options), or of the 128 datagrams of UDP segmentation. A program with a raw socket can claim
+/// segments of one byte, each of which would take the memory of a packet.
 pub const MOST_SEGMENTS: usize = 2_048;
 
 const NEEDS_CHECKSUM: u8 = 1;
@@ -114,7 +115,7 @@ impl Layout {
             17 => 8,
             _ => return None,
         };
-        // The shortest header of TCP: RFC 9293, Section 3.1. A program with a raw socket may claim a shorter one.
+        // TCP's shortest header (RFC 9293, Section 3.1). A program with a raw socket may claim a shorter one.
         let least = if protocol == 6 { 20 } else { 8 };
         let is_whole = length == packet.len() && header >= least && transport + header <= length;
         is_whole.then(|| Self { is_v6, is_tcp: protocol == 6, transport, data: transport + header..length })
@@ -125,7 +126,8 @@ impl Layout {
         if self.is_tcp { 16 } else { 6 }
     }
 
-    /// Writes the lengths and the IP checksum for a packet of this length, and returns the sum of the pseudo-header.
+    /// Writes the lengths and the IP checksum for a packet of this length, and returns the sum of the
+    /// pseudo-header.
     fn set_length(&self, packet: &mut [u8], length: usize) -> u64 {
         let transport = (length - self.transport) as u16;
         if !self.is_tcp {
@@ -145,8 +147,9 @@ impl Layout {
     }
 }
 
-/// Splits an aggregate into packets, which `packet` supplies and `done` takes. Returns `false` if it cannot be split: it is not a
-/// plain TCP segment or UDP datagram, has no segment size, or more than [`MOST_SEGMENTS`] segments.
+/// Splits an aggregate into packets, which `packet` supplies and `done` takes. Returns `false` if it cannot
+/// be split: it is not a plain TCP segment or UDP datagram, has no segment size, or more than
+/// [`MOST_SEGMENTS`] segments.
 pub fn split(
     aggregate: &[u8],
     offload: Offload,
@@ -215,7 +218,8 @@ impl Joiner {
         self.length = packet.len();
         if layout.is_tcp {
             let flags = packet[layout.transport + 13];
-            // SYN, RST, URG and CWR concern one packet; a packet without data is an acknowledgement to be counted.
+            // SYN, RST, URG and CWR concern one packet; a packet without data is an acknowledgement to be
+            // counted.
             if self.size == 0 || flags & !(PSH | ACK | ECE) != 0 {
                 return;
             }
@@ -256,7 +260,8 @@ impl Joiner {
         self.layout.as_ref().map_or(0, |layout| layout.data.start)
     }
 
-    /// Makes `first`, with [`HEADROOM`], the beginning of a joined packet of `count`; `last_flags` are the TCP flags of the last.
+    /// Makes `first`, with [`HEADROOM`], the beginning of a joined packet of `count`; `last_flags` are the
+    /// TCP flags of the last.
     pub fn finish(&self, first: &mut EmulatedPacket, count: usize, last_flags: u8) {
         let offload = match &self.layout {
             Some(layout) if count > 1 => {

@@ -282,7 +282,8 @@ fn check(plan: &Plan, settings: &Settings) -> Result<AddressPlan, EmulateError> 
     Ok(AddressPlan::new(settings.level))
 }
 
-/// Makes the namespaces and devices of all ends, with the switches of those that follow their links, and warnings on what they lack.
+/// Makes the namespaces and devices of all ends, with the switches of those that follow their links, and
+/// warnings on what they lack.
 fn make_ends(
     plan: &Plan,
     settings: &Settings,

@@ -11,7 +11,8 @@ use whimbrel_lab::emulation::{BoxedPacket, EmulatedPacket, HEADROOM};
 
 use crate::offload::{HEADER, Joiner, MOST_JOINED, Offload, split};
 
-/// `TUNSETIFF` and `TUNSETIFINDEX` of `linux/if_tun.h`: `_IOW('T', 202, int)` and `_IOW('T', 218, unsigned int)`.
+/// `TUNSETIFF` and `TUNSETIFINDEX` of `linux/if_tun.h`: `_IOW('T', 202, int)` and
+/// `_IOW('T', 218, unsigned int)`.
 const SET_INTERFACE: u32 = 0x4004_54ca;
 const SET_INDEX: u32 = 0x4004_54da;
 /// `TUNSETOFFLOAD`: `_IOW('T', 208, unsigned int)`.
@@ -19,8 +20,8 @@ const SET_OFFLOADS: u32 = 0x4004_54d0;
 const TCP_OFFLOADS: u32 = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
 const UDP_OFFLOADS: u32 = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
-/// Makes a device of a file that was opened on `/dev/net/tun`, and returns its name; a `%d` in `name` is replaced by a number. With
-/// `index`, the interface gets this number. Allocates nothing.
+/// Makes a device of a file that was opened on `/dev/net/tun`, and returns its name; a `%d` in `name` is
+/// replaced by a number. With `index`, the interface gets this number. Allocates nothing.
 pub(crate) fn create(
     file: BorrowedFd<'_>,
     name: &CStr,
@@ -140,8 +141,8 @@ impl Tun {
             .count()
     }
 
-    /// Hands the packets of a [`run`](Self::run) to the kernel. Returns `false` if the kernel discards them: the device is down, or
-    /// they are no IP packets.
+    /// Hands the packets of a [`run`](Self::run) to the kernel. Returns `false` if the kernel discards them:
+    /// the device is down, or they are no IP packets.
     pub(crate) fn write(&mut self, first: &mut EmulatedPacket, others: &[BoxedPacket]) -> io::Result<bool> {
         let last_flags = others.last().map_or(0, |last| self.joiner.flags(last.ip()));
         self.joiner.finish(first, others.len() + 1, last_flags);

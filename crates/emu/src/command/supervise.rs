@@ -1,4 +1,5 @@
-//! The processes between this one and a program: all of this runs between `fork` and `exec`, with system calls only.
+//! The processes between this one and a program: all of this runs between `fork` and `exec`, with system
+//! calls only.
 
 use std::ffi::CString;
 use std::io;
@@ -86,8 +87,8 @@ impl Entry {
     }
 }
 
-/// Mounts a `/proc` of the new process namespace. Where the system does not allow it, the old one stays, in which programs find no
-/// processes of theirs.
+/// Mounts a `/proc` of the new process namespace. Where the system does not allow it, the old one stays, in
+/// which programs find no processes of theirs.
 fn show_own_processes() {
     if unshare(CloneFlags::CLONE_NEWNS).is_ok() {
         let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;

@@ -1,7 +1,7 @@
 //! The child process that makes a namespace.
 //!
-//! This process may have threads, so its child may use system calls only, no allocator and no lock, until it ends: everything that it
-//! writes is prepared before.
+//! This process may have threads, so its child may use system calls only, no allocator and no lock, until it
+//! ends: everything that it writes is prepared before.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -90,8 +90,8 @@ impl Step {
     ];
 }
 
-/// Settings of the new network namespace, as far as the system lets them be written: the device is to send nothing by itself, and
-/// programs may ping and route.
+/// Settings of the new network namespace, as far as the system lets them be written: the device is to send
+/// nothing by itself, and programs may ping and route.
 const SETTINGS: [(&CStr, &[u8]); 7] = [
     (c"/proc/sys/net/ipv6/conf/default/addr_gen_mode", b"1"),
     (c"/proc/sys/net/ipv6/conf/default/router_solicitations", b"0"),
@@ -164,8 +164,8 @@ fn message(step: i32, first: i32, second: i32) -> [u8; BYTES] {
 
 type Failed = (Step, Errno);
 
-/// Makes the namespaces. Returns the descriptors of network, mount, device, counters, the socket for requests and, if it is new, user
-/// namespace, and the errors of the optional requests and of the hosts file.
+/// Makes the namespaces. Returns the descriptors of network, mount, device, counters, the socket for requests
+/// and, if it is new, user namespace, and the errors of the optional requests and of the hosts file.
 fn make(recipe: &Recipe<'_>) -> Result<([RawFd; MOST], i32, i32), Failed> {
     let mut user = -1;
     match &recipe.user {
@@ -229,7 +229,8 @@ fn make_namespaces() -> Result<(), Failed> {
 fn show_own_devices() -> Result<(), Errno> {
     const PLACE: &CStr = c"/sys";
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    // SAFETY: a system call with a constant path. In a user namespace it fails: the new mount then covers the old one.
+    // SAFETY: a system call with a constant path. In a user namespace it fails: the new mount then covers the
+    // old one.
     unsafe { libc::umount2(PLACE.as_ptr(), libc::MNT_DETACH) };
     mount(c"sysfs", PLACE, Some(c"sysfs"), flags, None)
         // The kernel does not let a user namespace cover a read-only one with a writable one.
@@ -281,8 +282,8 @@ fn exchange(socket: BorrowedFd<'_>, request: &[u8]) -> Result<(), Errno> {
     if code == 0 { Ok(()) } else { Err(Errno::from_raw(-code)) }
 }
 
-/// Shows these bytes as `/etc/hosts` in the present mount namespace. The file is in a file system of memory that stays mounted
-/// nowhere else.
+/// Shows these bytes as `/etc/hosts` in the present mount namespace. The file is in a file system of memory
+/// that stays mounted nowhere else.
 fn bind_hosts(hosts: &[u8]) -> Result<(), Errno> {
     const PLACE: &CStr = c"/tmp";
     mount(c"whimbrel", PLACE, Some(c"tmpfs"), libc::MS_NOSUID | libc::MS_NODEV, Some(c"size=1m,mode=755"))?;

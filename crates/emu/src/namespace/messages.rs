@@ -10,13 +10,15 @@ use netlink_packet_route::route::{
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-/// The number of the first device in its namespace: it is chosen in advance, so that the requests can be made in advance.
+/// The number of the first device in its namespace: it is chosen in advance, so that the requests can be made
+/// in advance.
 pub(crate) const DEVICE_INDEX: u32 = 77;
 /// The difference between the metrics of the default routes of two devices of a namespace.
 const METRIC: u32 = 100;
 /// The number of the loopback device in every namespace.
 const LOOPBACK_INDEX: u32 = 1;
-/// Packets that the device holds until they are read: short bursts find room, a program that floods does not fill memory.
+/// Packets that the device holds until they are read: short bursts find room, a program that floods does not
+/// fill memory.
 const DEVICE_QUEUE: u32 = 1_000;
 
 /// A request, encoded.
@@ -27,8 +29,8 @@ pub(crate) struct Request {
     pub(crate) is_optional: bool,
 }
 
-/// The requests that bring up the loopback device and the device `index`, with its addresses and a default route for each family. Of
-/// several devices the kernel prefers the routes of the one with the lowest index.
+/// The requests that bring up the loopback device and the device `index`, with its addresses and a default
+/// route for each family. Of several devices the kernel prefers the routes of the one with the lowest index.
 pub(crate) fn configuration(index: u32, mtu: u32, addresses: &[(IpAddr, u8)]) -> Vec<Request> {
     let mut loopback = LinkMessage::default();
     (loopback.header.index, loopback.header.flags, loopback.header.change_mask) =

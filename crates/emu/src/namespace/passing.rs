@@ -25,8 +25,9 @@ pub(super) fn send(socket: RawFd, bytes: [u8; BYTES], descriptors: &[RawFd]) -> 
     let mut bytes = bytes;
     let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: BYTES };
     let mut control = Control { bytes: [0; 64] };
-    // SAFETY: `msghdr` is a C struct for which zeros are valid. Its pointers lead to `part` and `control`, which outlive the call. The
-    // control buffer has room for `MOST` descriptors (CMSG_SPACE(24) = 40 bytes), and the CMSG macros stay inside it.
+    // SAFETY: `msghdr` is a C struct for which zeros are valid. Its pointers lead to `part` and `control`,
+    // which outlive the call. The control buffer has room for `MOST` descriptors (CMSG_SPACE(24) = 40 bytes),
+    // and the CMSG macros stay inside it.
     let sent = unsafe {
         let mut message: libc::msghdr = mem::zeroed();
         message.msg_iov = &mut part;

@@ -1,6 +1,7 @@
 use super::*;
 
-/// An aggregate: headers whose checksum field holds the sum of the pseudo-header, as the kernel leaves it, and numbered data.
+/// An aggregate: headers whose checksum field holds the sum of the pseudo-header, as the kernel leaves it,
+/// and numbered data.
 fn aggregate(is_v6: bool, is_tcp: bool, data: usize, segment_size: usize, flags: u8) -> (Vec<u8>, Offload) {
     let transport_header = if is_tcp { 32 } else { 8 };
     let length = transport_header + data;
@@ -145,7 +146,8 @@ fn split_packets_are_joined_to_the_same_aggregate() {
 fn packets_that_differ_stay_apart() {
     let (bytes, offload) = aggregate(false, true, 4_000, 1_000, ACK);
     let packets = split_all(&bytes, offload);
-    // Each change, of the second packet: destination, ECN, TTL, port, sequence number, acknowledgement, window, timestamp, SYN.
+    // Each change, of the second packet: destination, ECN, TTL, port, sequence number, acknowledgement,
+    // window, timestamp, SYN.
     for (at, bit) in [(19, 1), (1, 1), (8, 1), (22, 1), (27, 1), (31, 1), (35, 1), (47, 1), (33, 2)] {
         let mut changed = packets.clone();
         changed[1].ip_mut()[at] ^= bit;
