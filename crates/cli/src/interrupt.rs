@@ -63,8 +63,8 @@ impl Termination {
     }
 }
 
-/// Outages that scripts announce, from now on and on the current runtime: SIGUSR1 before one, SIGUSR2 after it. On systems without
-/// signals none ever comes.
+/// Outages that scripts announce, from now on and on the current runtime: SIGUSR1 before one, SIGUSR2 after
+/// it. On systems without signals none ever comes.
 ///
 /// # Errors
 /// The system refuses to report the signals.

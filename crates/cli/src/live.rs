@@ -39,7 +39,8 @@ struct Flow {
 type Row = Vec<(SeriesId, f64)>;
 
 impl Network {
-    /// Adds the tracks to a recording. Of many links and stations those are shown that did most in the samples, if there are any yet.
+    /// Adds the tracks to a recording. Of many links and stations those are shown that did most in the
+    /// samples, if there are any yet.
     pub(crate) fn new(recording: &mut Recording, plan: &Plan, samples: &[Sample]) -> Self {
         let mut order: Vec<usize> = (0..plan.flows.len()).collect();
         order.sort_by_key(|&flow| plan.flows[flow].background);

@@ -1,7 +1,9 @@
-//! Standard output and standard error without panics on a closed pipe or a full disk, and without control of the terminal.
+//! Standard output and standard error without panics on a closed pipe or a full disk, and without control of
+//! the terminal.
 //!
-//! All text goes through here (clippy.toml refuses other ways). Names, titles and messages of a peer or of a file may have any
-//! character: those that command a terminal, or change the order in which it shows others, are written as escapes.
+//! All text goes through here (clippy.toml refuses other ways). Names, titles and messages of a peer or of a
+//! file may have any character: those that command a terminal, or change the order in which it shows others,
+//! are written as escapes.
 
 mod background;
 
@@ -32,7 +34,8 @@ pub(crate) enum PrintError {
 /// The writer threads, while a service runs.
 static IN_BACKGROUND: Mutex<Option<[Background; 2]>> = Mutex::new(None);
 
-/// Guard for output from background threads: a service keeps running if nobody reads its output or the disk is full.
+/// Guard for output from background threads: a service keeps running if nobody reads its output or the disk
+/// is full.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct InBackground(());
@@ -88,7 +91,8 @@ pub(crate) fn live_page(served: &Served) {
     note(format_args!("live at {served}"));
 }
 
-/// Prints a line to standard error. Without a reader it is lost: a connection must not end because the reader of its notes has.
+/// Prints a line to standard error. Without a reader it is lost: a connection must not end because the reader
+/// of its notes has.
 pub(crate) fn aside(text: impl Display) {
     let text = printable(&shortened(&text.to_string(), LONGEST_NOTE)).into_owned();
     match &*IN_BACKGROUND.lock().unwrap_or_else(PoisonError::into_inner) {

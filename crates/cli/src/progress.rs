@@ -2,7 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error of the share `of` something that takes `length_ms`. Hidden where standard error is not a terminal.
+/// A bar on standard error of the share `of` something that takes `length_ms`. Hidden where standard error is
+/// not a terminal.
 pub(crate) fn bar(length_ms: u64, of: &str) -> ProgressBar {
     let template = format!("{{elapsed_precise}} [{{wide_bar}}] {{percent}} % of {of}, {{eta}} left");
     let style = ProgressStyle::with_template(&template);

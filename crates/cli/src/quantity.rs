@@ -108,7 +108,8 @@ const SHARE: &str = "a share from 0 to 1, such as 1% or 0.01";
 /// Reads a quantity for a command that is not written in Rust, in seconds, bit/s or as a part of 1.
 ///
 /// # Errors
-/// The text is no `kind` (`time`, `rate` or `share`), or the kind is unknown; the message states what was expected.
+/// The text is no `kind` (`time`, `rate` or `share`), or the kind is unknown; the message states what was
+/// expected.
 pub fn parse_quantity(kind: &str, text: &str) -> Result<f64, String> {
     let (value, expected, units) = match kind {
         // Not rounded to nanoseconds: 150ms are 0.15.

@@ -25,8 +25,8 @@ const HEADING: &str = "Security";
 /// Options that secure connections, for either end.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SecurityArgs {
-    /// Trust ends that have the same secret, the content of this file: whimbrel key secret makes one. The variable
-    /// WHIMBREL_SECRET may have it instead.
+    /// Trust ends that have the same secret, the content of this file: whimbrel key secret makes one. The
+    /// variable WHIMBREL_SECRET may have it instead.
     #[arg(long, value_name = "FILE", help_heading = HEADING, conflicts_with_all = ["peer_fingerprint", "peers", "ca"])]
     secret_file: Option<PathBuf>,
     /// Trust the end with this key, as whimbrel key show prints it there; may be repeated.
@@ -35,7 +35,8 @@ pub(crate) struct SecurityArgs {
     /// Trust the ends with the keys in this file: a fingerprint per line, and after it a comment.
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     peers: Option<PathBuf>,
-    /// Trust ends with a certificate of the authorities in this PEM file; a server's has to name it as the client does.
+    /// Trust ends with a certificate of the authorities in this PEM file; a server's has to name it as the
+    /// client does.
     #[arg(long, value_name = "FILE", help_heading = HEADING, requires = "certificate", conflicts_with_all = ["peer_fingerprint", "peers"])]
     ca: Option<PathBuf>,
     /// This end's private key [default: key.pem in ~/.config/whimbrel]
@@ -54,7 +55,8 @@ pub(crate) struct SecurityArgs {
 pub(crate) struct ClientSecurityArgs {
     #[command(flatten)]
     pub(crate) both: SecurityArgs,
-    /// Trust the server's key if none is known for it, and remember it. Someone on the path can pose as the server this once.
+    /// Trust the server's key if none is known for it, and remember it. Someone on the path can pose as the
+    /// server this once.
     #[arg(long, help_heading = HEADING, conflicts_with_all = ["secret_file", "peer_fingerprint", "peers", "ca", "insecure_plaintext"])]
     trust_on_first_use: bool,
 }
@@ -89,8 +91,8 @@ impl SecurityArgs {
         self.given(Role::Server, None)
     }
 
-    /// The security that the options give the end with that role; `None` without options. `server`: the name of the server, for a
-    /// client.
+    /// The security that the options give the end with that role; `None` without options. `server`: the name
+    /// of the server, for a client.
     fn given(&self, role: Role, server: Option<&str>) -> Result<Option<Security>, Failure> {
         if self.insecure_plaintext {
             return Ok(None);

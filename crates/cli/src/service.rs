@@ -26,7 +26,7 @@ pub(crate) fn socket() -> Result<Option<UdpSocket>, Failure> {
     Ok(None)
 }
 
-/// Tells the service manager that the program serves, and from now on that its event loop runs, if it wants to know.
+/// Tells the service manager, if it asks, that the program serves, and from now on that its event loop runs.
 #[cfg(unix)]
 pub(crate) fn ready() {
     use sd_notify::{NotifyState, notify};
@@ -52,8 +52,8 @@ pub(crate) fn ready() {
 #[cfg(not(unix))]
 pub(crate) fn ready() {}
 
-/// Raises the number of descriptors to what the system allows: each flow and each stream has a socket. If it cannot, those
-/// beyond it are not served.
+/// Raises the number of descriptors to what the system allows: each flow and each stream has a socket. If it
+/// cannot, those beyond it are not served.
 pub(crate) fn allow_descriptors() {
     #[cfg(unix)]
     {

@@ -1,7 +1,8 @@
 //! Tables of all commands: as wide as their content, or as the terminal if that is narrower.
 //!
-//! In a terminal too narrow for a row, its cells are broken at spaces, so that nothing is lost. Output that goes to a file or to
-//! another program is not broken, unless the environment variable `COLUMNS` gives a width.
+//! In a terminal too narrow for a row, its cells are broken at spaces, so that nothing is lost. Output that
+//! goes to a file or to another program is not broken, unless the environment variable `COLUMNS` gives a
+//! width.
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 
@@ -23,7 +24,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table with these headers. Columns of numbers are aligned to the right; `words` are the positions of the others.
+    /// A table with these headers. Columns of numbers are aligned to the right; `words` are the positions of
+    /// the others.
     pub(crate) fn new(headers: &[&str], words: &[usize]) -> Self {
         let mut table = comfy_table::Table::new();
         table.load_style(presets::NOTHING).set_header(headers);

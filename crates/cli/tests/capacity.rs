@@ -116,7 +116,7 @@ fn the_estimates_from_a_capture_are_those_inside_the_simulator() {
     assert_equal(&channel["idle_gap"], &table, row("n4"), "idle_gap");
 }
 
-/// Five saturated senders, with and without RTS: the share of unanswered frames is the one that the MACs count.
+/// Five saturated senders, with and without RTS: the share of unanswered frames is what the MACs count.
 #[test]
 fn the_failure_probability_is_that_of_the_simulated_macs() {
     let folder = TempDir::new().unwrap();
@@ -196,7 +196,8 @@ fn files_without_802_11_frames_are_refused_with_what_they_hold() {
     assert!(!capacity(&[name, "--interval", "0"]).status.success());
 }
 
-/// Frames with time stamps of a host that are 300 to 353 us late, written without the simulator: the MAC's clock is exact.
+/// Frames with time stamps of a host that are 300 to 353 us late, written without the simulator: the MAC's
+/// clock is exact.
 #[test]
 fn late_stamps_are_replaced_by_those_of_the_mac() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/air/tsft");

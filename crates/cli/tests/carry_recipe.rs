@@ -1,5 +1,6 @@
-//! The recipe of docs/relay.md, "From nothing to a picture": its commands between two ends of the loopback interface, with a test picture in
-//! place of a camera and a file in place of a screen. gst/tests has those with elements.
+//! The recipe of docs/relay.md, "From nothing to a picture": its commands between two ends of the loopback
+//! interface, with a test picture in place of a camera and a file in place of a screen. gst/tests has those
+//! with elements.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -34,7 +35,8 @@ fn commands(heading: &str) -> Vec<String> {
 #[cfg(target_os = "linux")]
 const FILM: usize = 250;
 
-/// The tutorial "Try your camera on a bad radio before you fly": its scenario, and its lines with a test picture for ten seconds.
+/// The tutorial "Try your camera on a bad radio before you fly": its scenario, and its lines with a test
+/// picture for ten seconds.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_picture_crosses_an_emulated_radio_with_and_without_relays() {

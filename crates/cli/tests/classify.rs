@@ -63,8 +63,8 @@ fn ip(packet: &Packet, in_udp: bool) -> Vec<u8> {
     bytes
 }
 
-/// A pcap file with nanoseconds and raw IP: a connection of `arrivals` from each of these ports, with or without
-/// send times.
+/// A pcap file with nanoseconds and raw IP: a connection of `arrivals` from each of these ports, with or
+/// without send times.
 fn capture(directory: &TempDir, connections: &[(u16, bool)], in_udp: bool) -> String {
     let mut file = 0xa1b2_3c4du32.to_le_bytes().to_vec();
     file.extend([2, 0, 4, 0]);

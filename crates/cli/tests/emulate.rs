@@ -1,5 +1,5 @@
-//! `whimbrel emulate`: real programs across simulated networks. Where the system allows no namespaces, these tests are skipped, or
-//! fail if everything is required.
+//! `whimbrel emulate`: real programs across simulated networks. Where the system allows no namespaces, these
+//! tests are skipped, or fail if everything is required.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -42,8 +42,8 @@ const SCENARIO: &str = r#"
     transport = "tcp"
 "#;
 
-/// A Python program that sends `COUNT` datagrams of `SIZE` bytes to the address and port in its arguments, and prints the answers'
-/// numbers and round-trip times in milliseconds.
+/// A Python program that sends `COUNT` datagrams of `SIZE` bytes to the address and port in its arguments,
+/// and prints the answers' numbers and round-trip times in milliseconds.
 const PINGER: &str = r#"
 import socket, sys, time
 family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
@@ -126,7 +126,8 @@ fn host() -> String {
     .join("\n")
 }
 
-/// Precedence over the rest of a busy machine, where permitted: the tests of times then wait for no processor.
+/// Precedence over the rest of a busy machine, where permitted: the tests of times then wait for no
+/// processor.
 fn precedence() -> &'static str {
     if rustix::process::geteuid().is_root() { "--realtime" } else { "-q" }
 }

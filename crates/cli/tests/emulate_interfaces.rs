@@ -1,5 +1,5 @@
-//! `whimbrel emulate --interfaces`: a host with two radios, alone and within another emulation. Where the system allows no namespaces,
-//! these tests are skipped, or fail if everything is required.
+//! `whimbrel emulate --interfaces`: a host with two radios, alone and within another emulation. Where the
+//! system allows no namespaces, these tests are skipped, or fail if everything is required.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -76,8 +76,9 @@ const OUTER: &str = r#"
     transport = "tcp"
 "#;
 
-/// Sends a datagram to `NAME` every 50 ms for a time, each from a new socket, bound to a device if one is given, and prints for each
-/// that is answered: the source address, `True` if the device `wifi` is up, and the round-trip time in milliseconds.
+/// Sends a datagram to `NAME` every 50 ms for a time, each from a new socket, bound to a device if one is
+/// given, and prints for each that is answered: the source address, `True` if the device `wifi` is up, and
+/// the round-trip time in milliseconds.
 const PROBE: &str = r#"
 import fcntl, socket, struct, sys, time
 name, seconds, device = sys.argv[1], float(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""
@@ -138,7 +139,8 @@ fn directory() -> Option<TempDir> {
     None
 }
 
-/// An answer to the probe: the source address, whether `wifi` was up, and the round-trip time in milliseconds.
+/// An answer to the probe: the source address, whether `wifi` was up, and the round-trip time in
+/// milliseconds.
 struct Answer {
     source: String,
     is_wifi_up: bool,

@@ -134,7 +134,8 @@ fn a_run_takes_the_fragment_and_reproduces_the_losses() {
             let parameter = &fitted["models"][0]["parameters"][index];
             let bound = |which: usize| parameter["interval"][which].as_f64().expect("a bound");
             let middle = parameter["value"].as_f64().expect("a number");
-            // Two half intervals are four standard deviations; the second run starts from the first one's estimate.
+            // Two half intervals are four standard deviations; the second run starts from the first one's
+            // estimate.
             let half = (bound(1) - bound(0)) / 2.0;
             assert!((middle - value).abs() < 3.0 * half && half < 0.25 * value, "{key}: {parameter}");
         }

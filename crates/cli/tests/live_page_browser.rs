@@ -88,8 +88,8 @@ fn outage(folder: &Path) -> PathBuf {
     page
 }
 
-/// What a script after a page reports by `report(value)`, in a frame of that width, since no window is narrower than 500 pixels; `place`:
-/// the part of the address after "#". `None` without a browser.
+/// What a script after a page reports by `report(value)`, in a frame of that width, since no window is
+/// narrower than 500 pixels; `place`: the part of the address after "#". `None` without a browser.
 fn reported(
     folder: &Path,
     page: &str,
@@ -164,8 +164,8 @@ fn a_browser_shows_a_run_and_explains_its_interruption() {
     }
 }
 
-/// Keys, and what a reader needs to see and to reach: text with a contrast of 4.5 and lines with 3 (WCAG 2.2, 1.4.3 and 1.4.11), names of
-/// all controls, nothing beyond the border.
+/// Keys, and what a reader needs to see and to reach: text with a contrast of 4.5 and lines with 3 (WCAG 2.2,
+/// 1.4.3 and 1.4.11), names of all controls, nothing beyond the border.
 const CHECKS: &str = r#"
 addEventListener("load", () => setTimeout(async () => {
   const offences = [];
@@ -293,8 +293,8 @@ fn hour() -> Recording {
     recording
 }
 
-/// Counts frames of the browser, and drawings of charts, while the page rests, and while it plays ten minutes of the hour in charts that
-/// move: in turns, so that both have the same share of the machine.
+/// Counts frames of the browser, and drawings of charts, while the page rests, and while it plays ten minutes
+/// of the hour in charts that move: in turns, so that both have the same share of the machine.
 const SPEED: &str = r#"
 addEventListener("load", async () => {
   let [drawn, points] = [0, 0];
@@ -357,10 +357,12 @@ fn an_hour_of_ten_flows_has_the_frame_rate_of_a_page_at_rest() {
     let (idle, playing) = (median("idle"), median("playing"));
     println!("{idle:.1} frames a second at rest, {playing:.1} while the charts move: {result}");
     assert_eq!(result["charts"], 12, "{result}");
-    // Ten minutes are some 500 pixels wide, and ten seconds pass in one: a chart is drawn again for each pixel, and not for each frame.
+    // Ten minutes are some 500 pixels wide, and ten seconds pass in one: a chart is drawn again for each
+    // pixel, and not for each frame.
     let draws = median("draws") / 12.0;
     assert!(draws > 0.0 && draws < 15.0, "{result}");
-    // A line has at most the first, least, greatest and last value of each pixel, regardless of the time that it shows: 28 lines in 12 charts.
+    // A line has at most the first, least, greatest and last value of each pixel, regardless of the time that
+    // it shows: 28 lines in 12 charts.
     let (points, width) = (result["points"].as_f64(), result["width"].as_f64());
     let lines = 28.0 / 12.0;
     assert!(points > Some(lines * 100.0) && points < width.map(|width| lines * 4.0 * width), "{result}");

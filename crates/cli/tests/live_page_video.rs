@@ -1,4 +1,5 @@
-//! The video itself on the live page (WHEP): what a browser decodes, the delay that its page names, and what strangers may do.
+//! The video itself on the live page (WHEP): what a browser decodes, the delay that its page names, and what
+//! strangers may do.
 
 #![allow(clippy::disallowed_types, reason = "it measures real time")]
 
@@ -168,7 +169,8 @@ fn slow_path(to: SocketAddr) -> SocketAddr {
     at
 }
 
-/// The page of a relay as a browser asks for it, with a script of the test, at another port: what the script posts to `/done` is reported.
+/// The page of a relay as a browser asks for it, with a script of the test, at another port: what the script
+/// posts to `/done` is reported.
 fn with_script(relay: SocketAddr, script: String) -> (SocketAddr, mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let at = listener.local_addr().expect("bound");
@@ -225,8 +227,8 @@ fn forward(
     }
 }
 
-/// Watches the video, reads the number of each picture from its bars, and compares the page's delay with that from the time at which
-/// the picture was taken. `BEGIN` is the time of the first picture.
+/// Watches the video, reads the number of each picture from its bars, and compares the page's delay with that
+/// from the time at which the picture was taken. `BEGIN` is the time of the first picture.
 const WATCH: &str = r#"
 addEventListener("load", async () => {
   const pause = (time) => new Promise((done) => setTimeout(done, time));

@@ -1,4 +1,4 @@
-//! The sockets of relays: names for addresses, multicast groups, bursts, and what a service manager hands over.
+//! The sockets of relays: names for addresses, multicast groups, bursts, and a service manager's sockets.
 #![allow(clippy::disallowed_types, reason = "it measures real time")]
 
 use std::net::{SocketAddr, UdpSocket};
@@ -105,7 +105,8 @@ fn a_multicast_group_is_carried_to_another_one() {
     let camera = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     socket2::SockRef::from(&camera).set_multicast_if_v4(&[127, 0, 0, 1].into()).expect("loopback");
     let began = Instant::now();
-    // The second relay has replaced the first, which has the same secret and thus the same key, and has connected again or will.
+    // The second relay has replaced the first, which has the same secret and thus the same key, and has
+    // connected again or will.
     let mut room = [0; 16];
     viewers[0].set_read_timeout(Some(Duration::from_millis(100))).expect("a time");
     while viewers[0].recv(&mut room).is_err() {

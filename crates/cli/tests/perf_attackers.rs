@@ -1,5 +1,5 @@
-//! Attackers against `whimbrel perf`, the built program: clients that aim its server at others or hold it, and servers that hold a
-//! client.
+//! Attackers against `whimbrel perf`, the built program: clients that aim its server at others or hold it,
+//! and servers that hold a client.
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,5 @@
-//! `whimbrel record`, the built program, over the loopback interface and a relay that is a path with known properties.
+//! `whimbrel record`, the built program, over the loopback interface and a relay that is a path with known
+//! properties.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -108,7 +109,7 @@ fn a_saturated_path_is_recorded_and_replayed() {
     let relay = Relay::start(server.port, up, down);
     let found = record(relay.port, directory.path(), &["--time", "3s", "--rate", "30M"]);
     for (name, rate) in [("up", 6e6), ("down", 12e6)] {
-        // Half a step at both ends is empty: the window opens, and the last probes leave the queue after the load.
+        // Half a step at both ends is empty: the window opens, and the last probes arrive after the load.
         assert_within(number(&found[name]["rate_bps"]), rate, 0.08);
         assert_eq!(found[name]["is_rate_limited"], false);
         // Equal halves of 50 ms and the transmissions of pings.
@@ -142,7 +143,8 @@ fn a_gentle_recording_has_capacity_delay_and_losses() {
     let relay = Relay::start(server.port, up, down);
     let found = record(relay.port, directory.path(), &["--mode", "gentle", "--time", "5s", "--rate", "300k"]);
     for (name, rate) in [("up", up.rate_bps), ("down", down.rate_bps)] {
-        // At these rates a train lasts 43 ms or more: the scheduling of the relay, milliseconds on a busy machine, is little of it.
+        // At these rates a train lasts 43 ms or more: the scheduling of the relay, milliseconds on a busy
+        // machine, is little of it.
         assert_within(number(&found[name]["rate_bps"]), rate, 0.05);
         // Two of fifty datagrams of all classes.
         let share = number(&found[name]["lost"]) / number(&found[name]["sent"]);

@@ -16,7 +16,8 @@ use crate::relays;
 use processes::{finish, signal, stderr, stdout, whimbrel};
 use relays::{Relay, get, listening, receive, request, secret, socket};
 
-/// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of the state.
+/// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of
+/// the state.
 fn pair(secret: &str, targets: [&UdpSocket; 2]) -> (Relay, Relay, Vec<SocketAddr>, SocketAddr) {
     let to = targets.map(|target| target.local_addr().expect("bound").to_string());
     let mut far = Relay::start(&[
@@ -108,7 +109,8 @@ fn rtp(sequence: u16, timestamp: u32, nal: &[u8], size: usize) -> Vec<u8> {
     packet
 }
 
-/// A path of 600 kbit/s with a queue of 20 packets towards `far`, and an unlimited one back. Returns its near address.
+/// A path of 600 kbit/s with a queue of 20 packets towards `far`, and an unlimited one back. Returns its near
+/// address.
 fn narrow_path(far: SocketAddr) -> SocketAddr {
     const BITS_PER_SECOND: f64 = 600e3;
     let (near_side, far_side) = (UdpSocket::bind("127.0.0.1:0").expect("loopback"), socket());

@@ -34,7 +34,7 @@ fn records_that_are_changed_repeated_or_truncated_on_the_path_are_not_delivered(
     path.obey(move |up, packet| {
         let mut passed = vec![packet.to_vec()];
         if up && packet.len() > 200 {
-            // The tail of a packet is DTLS's: its record changed, and cut. An earlier packet with this one's header.
+            // The tail of a packet is DTLS's: record changed, and cut. An earlier packet with this header.
             let header = packet.len() - 222;
             let mut changed = packet.to_vec();
             let at = header + next(&mut dice) as usize % 222;
@@ -166,10 +166,11 @@ fn a_flood_at_the_port_costs_a_bounded_amount_and_the_stream_goes_on() {
     assert_eq!(carried.established(), 1);
 }
 
-/// Handshakes are begun from one address, at 0.7 Mbit/s. A client at another address, with a round-trip time of 600 ms, connects at once.
+/// Handshakes are begun from one address, at 0.7 Mbit/s. A client at another address, with a round-trip time
+/// of 600 ms, connects at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_handshakes_does_not_keep_a_distant_client_out() {
-    /// Begun in a second: a Request and an acknowledgement of 100 bytes together, with headers of IPv4 and UDP.
+    /// Begun in a second: a Request and an acknowledgement of 100 bytes together, with IPv4 and UDP headers.
     const RATE: u64 = 875;
     let carried = Carried::listen();
     let code = ServiceCode::from_letters("wrls").expect("four letters");

@@ -27,7 +27,8 @@ fn packet(sequence: u16) -> Vec<u8> {
     packet
 }
 
-/// A path that drops every tenth packet of that size towards the relay at `to`, but not the first ones. Returns its address.
+/// A path that drops every tenth packet of that size towards the relay at `to`, but not the first ones.
+/// Returns its address.
 fn lossy_path(to: SocketAddr) -> SocketAddr {
     let (outside, inside) = (socket(), socket());
     inside.connect(to).expect("loopback");
@@ -39,7 +40,8 @@ fn lossy_path(to: SocketAddr) -> SocketAddr {
         let (mut buffer, mut long) = ([0; 65_536], 0);
         while let Ok((size, source)) = outside.recv_from(&mut buffer) {
             let _ = sender.send(source);
-            // Records of packets have at least their bytes; acknowledgements and the handshake's answers have fewer.
+            // Records of packets have at least their bytes; acknowledgements and the handshake's answers have
+            // fewer.
             long += u32::from((300..420).contains(&size));
             if !((300..420).contains(&size) && long > 10 && long % 10 == 0) {
                 let _ = inside.send(&buffer[..size]);
@@ -56,7 +58,7 @@ fn lossy_path(to: SocketAddr) -> SocketAddr {
     at
 }
 
-/// The arrivals that an encoder's socket is told of, until nothing more comes, and the numbers of the messages.
+/// The arrivals that an encoder's socket is told of, until nothing more comes, and the message numbers.
 fn reports(encoder: &UdpSocket) -> (BTreeMap<u16, Option<i64>>, Vec<u8>) {
     let (mut packets, mut numbers, mut buffer) = (BTreeMap::new(), Vec::new(), [0; 2048]);
     while let Ok(size) = encoder.recv(&mut buffer) {

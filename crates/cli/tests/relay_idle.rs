@@ -23,9 +23,9 @@ use processes::whimbrel;
 const PORT: u16 = 5004;
 /// Connections per source address: a server limits them.
 const PER_SOURCE: usize = 1000;
-/// The most resident memory for one connection, in bytes. With 500 connections, 33 to 34 kB were measured; with
-/// 10,000, which share more of the allocator's slack, 24.6 kB before streams had lanes. DTLS has 10 kB of it,
-/// DCCP 7 kB.
+/// The most resident memory for one connection, in bytes. With 500 connections, 33 to 34 kB were measured;
+/// with 10,000, which share more of the allocator's slack, 24.6 kB before streams had lanes. DTLS has 10 kB
+/// of it, DCCP 7 kB.
 const LIMIT: f64 = 36_000.0;
 /// The most processor time for an idle connection in a second: 10,000 take a tenth of a processor.
 const CPU_LIMIT: f64 = 10e-6;

@@ -1,4 +1,5 @@
-//! `whimbrel relay` and `whimbrel pipe` over several paths, the built program, on addresses of the loopback interface.
+//! `whimbrel relay` and `whimbrel pipe` over several paths, the built program, on addresses of the loopback
+//! interface.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -78,8 +79,8 @@ impl Drop for Crossing {
     }
 }
 
-/// Both ends, which also have these options, with two paths between them. Returns them, the near port, the crossing, and the address of the
-/// near end's state.
+/// Both ends, which also have these options, with two paths between them. Returns them, the near port, the
+/// crossing, and the address of the near end's state.
 fn pair(
     target: &UdpSocket,
     scheduler: &str,
@@ -197,7 +198,8 @@ fn a_path_that_dies_loses_a_part_of_a_second_and_is_used_again() {
     next = stream(&program, port, next, 300);
     let arrived = reader.join().expect("no panic");
     let lost = next as usize - arrived.len();
-    // A retransmission timeout is 200 ms here, in which 20 datagrams leave; repair restores some of them over the other path.
+    // A retransmission timeout is 200 ms here, in which 20 datagrams leave; repair restores some of them over
+    // the other path.
     assert!(lost <= 70, "{lost} of {next} lost");
     let gap = arrived.windows(2).map(|pair| pair[1].0 - pair[0].0).max().expect("datagrams");
     assert!(gap.as_millis() < 900, "{gap:?}");

@@ -1,4 +1,5 @@
-//! `whimbrel relay`, the built program, between unmodified GStreamer programs, with the commands of docs/relay.md.
+//! `whimbrel relay`, the built program, between unmodified GStreamer programs, with the commands of
+//! docs/relay.md.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -45,7 +46,7 @@ fn gstreamer(pipeline: &str) -> Command {
     command
 }
 
-/// `true` if all elements are installed. Otherwise the reason is printed, or, with `REQUIRE_ALL=1`, the test fails.
+/// `true` if all elements are installed. Otherwise prints the reason, or, with `REQUIRE_ALL=1`, fails.
 pub(crate) fn has_elements() -> bool {
     let has_all =
         ["x264enc", "rtph264pay", "rtpjitterbuffer", "avdec_h264", "y4menc"].iter().all(|element| {

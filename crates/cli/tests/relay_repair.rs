@@ -13,7 +13,8 @@ use crate::relays::{Relay, get, secret, socket};
 /// SSRC of the video, and the time between two frames.
 const STREAM: u32 = 9;
 const FRAME: Duration = Duration::from_millis(40);
-/// Bytes of a frame: few, so that the rate after an outage is enough. Packets with data are longer, and others shorter.
+/// Bytes of a frame: few, so that the rate after an outage is enough. Packets with data are longer, and
+/// others shorter.
 const SIZE: usize = 200;
 /// What a busy machine delays by less, and frames that take longer.
 const LATENCY: &str = "1s";
@@ -67,7 +68,8 @@ impl Camera {
         self.frames(LONGER, answers);
         path.obey(all);
     }
-    /// Sends frames until some in a row bring no message: an outage makes the allowed rate fall, and a busy machine loses more.
+    /// Sends frames until some in a row bring no message: an outage makes the allowed rate fall, and a busy
+    /// machine loses more.
     fn rest(&mut self, answers: bool) {
         let (mut asked, mut quiet) = (self.asked(), 0);
         for _ in 0..500 {

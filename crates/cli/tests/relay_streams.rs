@@ -1,4 +1,4 @@
-//! Telemetry, commands, video and bulk data over one connection whose path becomes almost nothing for some seconds.
+//! Telemetry, commands, video and bulk data over one connection whose path nearly fails for some seconds.
 #![allow(clippy::disallowed_types, reason = "the programs run in real time")]
 
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ const DELAY: Duration = Duration::from_millis(20);
 const FALL: Duration = Duration::from_secs(3);
 const RISE: Duration = Duration::from_secs(9);
 const END: Duration = Duration::from_secs(12);
-/// Components that send their attitude ten times a second: with headers more than the path carries while it is low.
+/// Components that send their attitude ten times a second: with headers, more than the low path carries.
 const COMPONENTS: u8 = 12;
 
 /// The commands of docs/relay.md, without the program's name.

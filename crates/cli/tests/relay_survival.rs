@@ -207,7 +207,8 @@ fn a_listening_end_that_was_suspended_for_longer_than_the_idle_limit_is_connecte
     connects_again_after_a_long_suspension_of(|carried, _| &carried.far);
 }
 
-/// A pair all of whose output goes where `output` says carries datagrams after it has written more than a pipe holds (64 KiB).
+/// A pair all of whose output goes where `output` says carries datagrams after it has written more than a
+/// pipe holds (64 KiB).
 fn carries_on_with_output_to(output: impl Fn() -> Stdio) {
     let carried = Carried::listen();
     let viewer = carried.viewer.local_addr().expect("bound").to_string();

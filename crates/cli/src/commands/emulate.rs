@@ -48,12 +48,12 @@ pub(crate) struct EmulateArgs {
     /// Keep this flow simulated, in addition to those in the background. May be repeated.
     #[arg(long, value_name = "FLOW")]
     simulate: Vec<String>,
-    /// Make these nodes the interfaces of one host, in the order of preference: HOST=NODE,NODE. May be repeated. The interfaces have
-    /// the names of the nodes, and are up while a link of the node is.
+    /// Make these nodes the interfaces of one host, in the order of preference: HOST=NODE,NODE. May be
+    /// repeated. The interfaces have the names of the nodes, and are up while a link of the node is.
     #[arg(long = "interfaces", value_name = "HOST=NODES")]
     hosts: Vec<String>,
-    /// Make this node the present host: a device here leads to the network, which leads to this host's networks. Needs root, or a
-    /// program in another emulation: so emulations nest.
+    /// Make this node the present host: a device here leads to the network, which leads to this host's
+    /// networks. Needs root, or a program in another emulation: so emulations nest.
     #[arg(long, value_name = "NODE")]
     host: Option<String>,
     /// Use the addresses 10.N.0.0/16; by default the number of emulations around this one.
@@ -84,7 +84,8 @@ pub(crate) struct EmulateArgs {
     /// Show the live view also where programs print to the same terminal, as a line per second.
     #[arg(long)]
     view: bool,
-    /// Show the live page by HTTP at this address: rates, losses, delays, queues and events while the emulation runs.
+    /// Show the live page by HTTP at this address: rates, losses, delays, queues and events while the
+    /// emulation runs.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = whimbrel_relay::address::parse_own)]
     http: Option<std::net::SocketAddr>,
     /// Show no live view and no summary.

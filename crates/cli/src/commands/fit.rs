@@ -24,7 +24,8 @@ use source::Source;
                   (delivered) and 1 (lost), one per packet. The models are fitted by\n\
                   maximum likelihood and ranked by the Bayesian information criterion; docs/fit.md describes them.")]
 pub(crate) struct FitArgs {
-    /// A capture, plain or compressed with gzip (`-`: standard input), a directory of `run --out`, or a text of 0 and 1.
+    /// A capture, plain or compressed with gzip (`-`: standard input), a directory of `run --out`, or a text
+    /// of 0 and 1.
     file: PathBuf,
     /// Destination port of the stream of a capture [default: the stream with the most packets]
     #[arg(long, value_name = "PORT")]
@@ -105,7 +106,8 @@ struct BurstRow {
     expected: f64,
 }
 
-/// The lengths of bursts up to the longest observed, at most `most` of them, and the rest: its least length, and numbers.
+/// The lengths of bursts up to the longest observed, at most `most` of them, and the rest: its least length,
+/// and numbers.
 fn burst_rows(runs: &LossRuns, model: &FittedModel, most: u64) -> (Vec<BurstRow>, Option<BurstRow>) {
     let bursts = runs.bursts();
     let number: u64 = bursts.values().sum();

@@ -34,8 +34,8 @@ use record::StoredRecord;
                   whimbrel inspect out/lte/records/emulation-1.record\n\n\
                   docs/inspect.md describes the report and the --json output.")]
 pub(crate) struct InspectArgs {
-    /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input. Or the record of a run, a campaign or an
-    /// emulation.
+    /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input. Or the record of a
+    /// run, a campaign or an emulation.
     file: PathBuf,
     /// Length of an interval of the tables, such as 100ms.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]

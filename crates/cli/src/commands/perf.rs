@@ -124,8 +124,8 @@ pub(crate) struct ClientArgs {
     /// Use the kernel's TCP instead.
     #[arg(long, conflicts_with_all = ["native", "tun", "lda", "reorder"])]
     tcp: bool,
-    /// Congestion control of the kernel's TCP at the ends that send: reno, cubic, bbr, as far as the kernel has them and
-    /// allows them (Linux).
+    /// Congestion control of the kernel's TCP at the ends that send: reno, cubic, bbr, as far as the kernel
+    /// has them and allows them (Linux).
     #[arg(long, value_name = "NAME", requires = "tcp", help_heading = ADVANCED, hide_short_help = true)]
     congestion: Option<String>,
     /// Rate of the application data per stream, such as 2Mbit/s or 2M; 0: as fast as allowed.
@@ -145,7 +145,8 @@ pub(crate) struct ClientArgs {
     /// End after that much application data per stream, such as 10MB, instead of after a time.
     #[arg(long, short = 'n', value_parser = parse_bytes, conflicts_with_all = ["time", "bidir"], help_heading = ADVANCED, hide_short_help = true)]
     bytes: Option<u64>,
-    /// Leave that time at the start out of the summary, in which congestion control probes the path. The test is longer by it.
+    /// Leave that time at the start out of the summary, in which congestion control probes the path. The test
+    /// is longer by it.
     #[arg(long, short = 'O', value_name = "TIME", default_value = "0", value_parser = parse_seconds_or_none, conflicts_with = "bytes", help_heading = ADVANCED, hide_short_help = true)]
     omit: Duration,
     /// Time between two report lines.
@@ -173,14 +174,15 @@ pub(crate) struct ClientArgs {
     losses: LossDifferentiation,
     #[command(flatten)]
     order: Reordering,
-    /// Treat the delay of --reorder as an upper bound: wait no longer than the lateness of packets in the last seconds.
+    /// Treat the delay of --reorder as an upper bound: wait no longer than the lateness of packets in the
+    /// last seconds.
     #[arg(long, requires = "reorder", help_heading = ADVANCED, hide_short_help = true)]
     reorder_adaptive: bool,
     /// Deliver datagrams that arrive later than --reorder allows, out of order, rather than discard them.
     #[arg(long, requires = "reorder", help_heading = ADVANCED, hide_short_help = true)]
     deliver_late: bool,
-    /// Repair lost datagrams in order, as long as they arrive within this time after the fastest ones, such as 150ms. Without --rate or
-    /// --schedule, datagrams wait at the sender as well.
+    /// Repair lost datagrams in order, as long as they arrive within this time after the fastest ones, such
+    /// as 150ms. Without --rate or --schedule, datagrams wait at the sender as well.
     #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp", "reorder"])]
     latency: Option<Duration>,
     /// Loss detection of receivers (CCIDs 3 and 4).
@@ -266,7 +268,8 @@ struct NativeArgs {
     #[arg(long, conflicts_with = "tun")]
     native: bool,
     /// The same as a host of its own behind a TUN device, which is created unless it exists; the system needs
-    /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the user)
+    /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the
+    /// user)
     #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]")]
     tun: Option<Tun>,
 }
@@ -280,8 +283,8 @@ impl From<NativeArgs> for Native {
 /// Limits of what clients may request from a server.
 #[derive(Clone, Debug, Args)]
 struct LimitArgs {
-    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are refused then
-    /// [default: 1 Gbit/s of plain UDP, and what congestion control allows of the rest]
+    /// The highest rate at which this end sends in a test, all streams together; tests without a rate are
+    /// refused then [default: 1 Gbit/s of plain UDP, and what congestion control allows of the rest]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     max_rate: Option<DataRate>,
     /// The longest test, and the longest patience of a client.

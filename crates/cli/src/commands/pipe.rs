@@ -50,8 +50,8 @@ struct ClientArgs {
     /// The server's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
     #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
     host: HostPort,
-    /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
-    /// priority=, weight= and cost=, as for whimbrel relay (Linux).
+    /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated,
+    /// and may have priority=, weight= and cost=, as for whimbrel relay (Linux).
     #[arg(long, value_name = "INTERFACE|ADDRESS")]
     path: Vec<PathSpec>,
     #[command(flatten)]

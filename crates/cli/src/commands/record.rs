@@ -46,7 +46,8 @@ struct ClientArgs {
     /// Time for which each direction is loaded. Ctrl-C ends a gentle recording early.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_seconds)]
     time: Duration,
-    /// Rate of the probes, with their headers: of `gentle` [default: 200k], at most of `saturate` [default: 100M]
+    /// Rate of the probes, with their headers: of `gentle` [default: 200k], at most of `saturate` [default:
+    /// 100M]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     rate: Option<DataRate>,
     /// The directory to write.
@@ -63,7 +64,8 @@ struct ClientArgs {
 /// Load on the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Load {
-    /// Keep a queue in front of the bottleneck, one direction after the other: every packet that the path can carry.
+    /// Keep a queue in front of the bottleneck, one direction after the other: every packet that the path can
+    /// carry.
     Saturate,
     /// A constant rate in both directions, and a short train of packets per second for the capacity.
     Gentle,

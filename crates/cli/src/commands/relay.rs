@@ -1,4 +1,5 @@
-//! `whimbrel relay`: carries the UDP datagrams of other programs, such as RTP, over one encrypted DCCP connection.
+//! `whimbrel relay`: carries the UDP datagrams of other programs, such as RTP, over one encrypted DCCP
+//! connection.
 
 mod args;
 mod output;
@@ -36,7 +37,8 @@ enum End {
     Client(Box<args::ClientArgs>),
 }
 
-/// Runs the verb; `is_carry`: with the defaults for one program's datagrams, whose newest client has the only connection.
+/// Runs the verb; `is_carry`: with the defaults for one program's datagrams, whose newest client has the only
+/// connection.
 pub(crate) fn run(mut args: RelayArgs, is_carry: bool) -> Result<(), Failure> {
     if is_carry {
         match &mut args.end {

@@ -36,7 +36,8 @@ pub(crate) struct ScheduleArgs {
     /// The schedule to write; printed if not given.
     #[arg(long, short = 'o', value_name = "FILE.csv")]
     out: Option<PathBuf>,
-    /// The largest datagram in bytes; a larger frame or datagram is divided [default: 1200 for a video, 1400 for a capture]
+    /// The largest datagram in bytes; a larger frame or datagram is divided [default: 1200 for a video, 1400
+    /// for a capture]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(40..=i64::from(LARGEST_DATAGRAM)))]
     datagram: Option<u32>,
     /// The flow of a capture, as --list prints it [default: that with the most bytes]

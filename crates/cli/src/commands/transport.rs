@@ -47,8 +47,9 @@ fn schemes() -> String {
 /// The order of delivery.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Reordering {
-    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time, such as 50ms. CCIDs 3
-    /// and 4 declare no datagram lost before then [default: 150ms from an end with several paths, otherwise no order]
+    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this
+    /// time, such as 50ms. CCIDs 3 and 4 declare no datagram lost before then [default: 150ms from an end
+    /// with several paths, otherwise no order]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     pub(super) reorder: Option<Duration>,
 }

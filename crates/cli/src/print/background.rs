@@ -1,7 +1,7 @@
 //! Lines that a thread writes.
 //!
-//! Writing to a pipe that nobody reads blocks, and a service must not block on its log. Lines wait in a bounded queue. When
-//! the queue is full, lines are dropped and counted.
+//! Writing to a pipe that nobody reads blocks, and a service must not block on its log. Lines wait in a
+//! bounded queue. When the queue is full, lines are dropped and counted.
 
 use std::io;
 use std::sync::Arc;

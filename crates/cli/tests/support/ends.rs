@@ -137,7 +137,7 @@ impl Carried {
         near.event("connected");
         (near, port)
     }
-    /// Sends numbered datagrams of that size every 5 ms until one of these arrives. Returns the time until then.
+    /// Sends numbered datagrams of that size every 5 ms until one of these arrives. Returns that time.
     pub(crate) fn until_seen(&self, port: SocketAddr, size: usize) -> Duration {
         let began = Instant::now();
         self.drain();

@@ -1,4 +1,4 @@
-//! A path in user space between two ends of a relay, whose packets a test may drop, change, repeat and make up.
+//! A path in user space between two ends of a relay, whose packets a test may drop, change, repeat and forge.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +78,8 @@ impl HostilePath {
     pub(crate) fn obey(&self, law: impl FnMut(bool, &[u8]) -> Vec<Vec<u8>> + Send + 'static) {
         *self.law.lock().expect("no panic") = Box::new(law);
     }
-    /// Changes the address from which packets reach the listening end, as a NAT does that has lost its mapping.
+    /// Changes the address from which packets reach the listening end, as a NAT does that has lost its
+    /// mapping.
     pub(crate) fn rebind(&self) {
         *self.out.write().expect("no panic") = socket();
     }

@@ -1,4 +1,5 @@
-//! A path in user space: datagrams of both directions pass a bottleneck, a delay and losses; TCP passes as it is.
+//! A path in user space: datagrams of both directions pass a bottleneck, a delay and losses; TCP passes as it
+//! is.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -47,8 +47,8 @@ struct Columns {
     size: Option<usize>,
 }
 
-/// Reads a file; every error names the line, the column and the value. `bits` is the width of the sequence numbers;
-/// detected if `None`.
+/// Reads a file; every error names the line, the column and the value. `bits` is the width of the sequence
+/// numbers; detected if `None`.
 pub(super) fn read(
     path: &Path,
     needs_send_times: bool,

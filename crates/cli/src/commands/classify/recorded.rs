@@ -89,7 +89,7 @@ struct ClassifiedDirection<'a> {
 }
 
 impl<'a> ClassifiedDirection<'a> {
-    /// `zero` is the time of the first frame. Times are relative to it, which keeps trip times small and precise.
+    /// `zero` is the time of the first frame. Relative to it, trip times are small and precise.
     fn new(scheme: Scheme, parameters: &Parameters, direction: &'a Stream, zero: Instant) -> Self {
         let (timed, of) = (direction.with_send_time(), direction.with_data());
         // A packet may have a Timestamp for another reason, or be sent before both ends agreed.

@@ -1,5 +1,5 @@
-//! The record of an emulation on disk, in the format of the records of campaigns (`python/whimbrel/_simulate/record_format.py`), with the plan from
-//! which `whimbrel report` makes a page.
+//! The record of an emulation on disk, in the format of the records of campaigns
+//! (`python/whimbrel/_simulate/record_format.py`), with the plan from which `whimbrel report` makes a page.
 
 use std::collections::BTreeMap;
 use std::fs;

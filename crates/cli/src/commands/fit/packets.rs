@@ -14,7 +14,8 @@ const ARRIVED: [&str; 4] = ["received", "damaged", "late", "refused"];
 /// Rows of datagrams without a packet of their own.
 const WITHOUT_PACKET: [&str; 3] = ["expired", "send-queue", "repaired"];
 
-/// The packets of a flow in the order of their sending: that named, or the one with the most. Returns its name, too.
+/// The packets of a flow in the order of their sending: that named, or the one with the most. Returns its
+/// name, too.
 pub(super) fn read(file: &Path, wanted: Option<&str>) -> anyhow::Result<(String, LossRuns)> {
     let mut reader = csv::Reader::from_reader(BoundedLines::new(File::open(file)?));
     let header = reader.headers()?.clone();

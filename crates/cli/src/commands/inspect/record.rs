@@ -20,7 +20,8 @@ use whimbrel_relay::text::quoted;
 
 /// The beginning of a zip file.
 const MAGIC: &[u8] = b"PK\x03\x04";
-/// Largest size of a member: a constant plus a multiple of the file's size. A file that claims more is not a record of a run.
+/// Largest size of a member: a constant plus a multiple of the file's size. A file that claims more is not a
+/// record of a run.
 const LEAST_ROOM: u64 = 64 << 20;
 const ROOM_BY_SIZE: u64 = 32;
 

@@ -23,8 +23,8 @@ use crate::table::Table;
                   A handover takes t_ho = 2.5 s + R of the new network (Mobile IPv6). The networks of the paper are umts,\n\
                   802.16, 802.11b and 802.11g, with the rate and round-trip time that a TFRC sender measured there (Table 3).")]
 pub(crate) struct HandoverArgs {
-    /// A network: its name, the rate that TFRC reaches there and the round-trip time; or the name of one of the
-    /// paper's. May be repeated.
+    /// A network: its name, the rate that TFRC reaches there and the round-trip time; or the name of one of
+    /// the paper's. May be repeated.
     #[arg(long, value_name = "NAME=RATE,RTT", value_parser = parse_network)]
     network: Vec<Named>,
     /// Leave out the paper's networks that `--network` does not name.

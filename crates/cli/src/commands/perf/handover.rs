@@ -57,9 +57,9 @@ fn parse_restore_limit(text: &str) -> Result<RestoreLimit, String> {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Handovers (DCCP)")]
 pub(crate) struct HandoverArgs {
-    /// Stop sending while the link is down, and resume at the old rate afterwards, from another address if necessary.
-    /// Follows that interface, or the one that the routes select (Linux). SIGUSR1 freezes and SIGUSR2 unfreezes,
-    /// with and without this option.
+    /// Stop sending while the link is down, and resume at the old rate afterwards, from another address if
+    /// necessary. Follows that interface, or the one that the routes select (Linux). SIGUSR1 freezes and
+    /// SIGUSR2 unfreezes, with and without this option.
     #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp"])]
     freeze_on_link_loss: Option<String>,
     /// As --freeze-on-link-loss, but without freezing: only move to the other address.
@@ -71,15 +71,15 @@ pub(crate) struct HandoverArgs {
     /// Time between SIGUSR1 and the outage, such as 2s; by default, SIGUSR1 freezes at once.
     #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     freeze_notice: Option<Duration>,
-    /// Treat a silence of the server as an unannounced outage, and resume at the old rate afterwards: a number of
-    /// round-trip times, or a time (CCIDs 3 and 4) [default without a value: 4rtt]
+    /// Treat a silence of the server as an unannounced outage, and resume at the old rate afterwards: a
+    /// number of round-trip times, or a time (CCIDs 3 and 4) [default without a value: 4rtt]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "4rtt", conflicts_with_all = ["udp", "tcp"])]
     freeze_on_silence: Option<Lead>,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
     #[arg(long, value_name = "RULE", value_enum, conflicts_with_all = ["udp", "tcp"])]
     restart: Option<RestartRule>,
-    /// The most that is restored of this end's rate after a freeze, to protect other flows on a narrower path: a share of the old
-    /// rate, such as 50%, or a rate, such as 500k (CCIDs 3 and 4).
+    /// The most that is restored of this end's rate after a freeze, to protect other flows on a narrower
+    /// path: a share of the old rate, such as 50%, or a rate, such as 500k (CCIDs 3 and 4).
     #[arg(long, value_name = "LIMIT", value_parser = parse_restore_limit, conflicts_with_all = ["udp", "tcp"])]
     restore_at_most: Option<RestoreLimit>,
     /// Handling of round-trip time, packet size and losses of the old path after a change of address: keep

@@ -39,16 +39,17 @@ pub(super) struct ClientArgs {
     /// The server's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
     #[arg(value_name = "HOST[:PORT]", value_parser = parse_server)]
     host: HostPort,
-    /// The address and port at which a program's datagrams arrive; may be repeated. The first goes to the first --to of the
-    /// server, and so on. A multicast group is joined, and may have interface= and source=:
-    /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9. What arrives there may be stream=command, stream=newest or stream=bulk.
+    /// The address and port at which a program's datagrams arrive; may be repeated. The first goes to the
+    /// first --to of the server, and so on. A multicast group is joined, and may have interface= and source=:
+    /// 239.1.2.3:5004,interface=eth0,source=192.0.2.9. What arrives there may be stream=command,
+    /// stream=newest or stream=bulk.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_from)]
     from: Vec<ProgramAddress>,
     #[command(flatten)]
     congestion: CongestionControl<3>,
-    /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated, and may have
-    /// priority= (0 to 15), weight= and cost= for the scheduler: wlan0 or wwan0,cost=10. Paths come and go with their
-    /// interfaces (Linux).
+    /// Use several paths at a time (MP-DCCP): the name or an address of a network interface; may be repeated,
+    /// and may have priority= (0 to 15), weight= and cost= for the scheduler: wlan0 or wwan0,cost=10. Paths
+    /// come and go with their interfaces (Linux).
     #[arg(long, value_name = "INTERFACE|ADDRESS", conflicts_with_all = ["freeze_on_link_loss", "follow_link"])]
     path: Vec<PathSpec>,
     #[command(flatten)]
@@ -66,8 +67,9 @@ pub(super) struct ClientArgs {
                   --key viewer.pem --peers cameras"
 )]
 pub(super) struct ServerArgs {
-    /// The address and port of a program that takes datagrams; may be repeated. A multicast group may have interface= and
-    /// ttl=: 239.1.2.3:5004,interface=eth0,ttl=4. What it answers may be stream=command, stream=newest or stream=bulk.
+    /// The address and port of a program that takes datagrams; may be repeated. A multicast group may have
+    /// interface= and ttl=: 239.1.2.3:5004,interface=eth0,ttl=4. What it answers may be stream=command,
+    /// stream=newest or stream=bulk.
     #[arg(long, value_name = "ADDRESS:PORT", required = true, value_parser = parse_to)]
     to: Vec<ProgramAddress>,
     #[command(flatten)]
@@ -102,12 +104,12 @@ struct LinkArgs {
 /// The options of both ends.
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part [default: the latency,
-    /// 200ms without repair]
+    /// Drop a datagram that congestion control holds back for longer, and the frame of which it is a part
+    /// [default: the latency, 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     stale: Option<Duration>,
-    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends need the same value: three
-    /// to four round-trip times are enough. 0 repairs nothing.
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends
+    /// need the same value: three to four round-trip times are enough. 0 repairs nothing.
     #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_latency)]
     latency: Duration,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
@@ -122,21 +124,22 @@ struct CommonArgs {
     /// Tell encoders the allowed rate by RTCP (REMB), at the port from which they send.
     #[arg(long)]
     remb: bool,
-    /// Report the arrivals of RTP packets at this end to the encoders that sent them (transport-wide congestion control): the identifier,
-    /// 1 to 255, of the header extension with their sequence numbers.
+    /// Report the arrivals of RTP packets at this end to the encoders that sent them (transport-wide
+    /// congestion control): the identifier, 1 to 255, of the header extension with their sequence numbers.
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u8).range(1..))]
     transport_cc: Option<u8>,
     /// Serve the state by HTTP at this address: /rate for encoders, /metrics for Prometheus, / for all of it.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     http: Option<SocketAddr>,
-    /// The token that each request to --http needs, for programs that ask again and again: 16 to 256 letters, digits and - . _ ~ + / = [default:
-    /// a new one at each start, at an address that other hosts can reach]
+    /// The token that each request to --http needs, for programs that ask again and again: 16 to 256 letters,
+    /// digits and - . _ ~ + / = [default: a new one at each start, at an address that other hosts can reach]
     #[arg(long, value_name = "FILE", requires = "http")]
     http_token_file: Option<PathBuf>,
     /// Chooses the path of each datagram of this end, if there are several.
     #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
     scheduler: SchedulerKind,
-    /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for longest ends [default: 64]
+    /// The most flows of a connection: programs at the --from ports. Beyond, the one that is silent for
+    /// longest ends [default: 64]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MAX_FLOWS as i64))]
     flows: Option<u16>,
     #[command(flatten)]

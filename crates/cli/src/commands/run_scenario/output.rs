@@ -11,8 +11,8 @@ use whimbrel_lab::Record;
 #[cfg(feature = "parquet")]
 use super::parquet;
 
-/// A directory that no other command writes to. The lock is the operating system's and ends with this process, however it
-/// ends.
+/// A directory that no other command writes to. The lock is the operating system's and ends with this
+/// process, however it ends.
 #[derive(Debug)]
 pub(crate) struct OutputDirectory {
     path: PathBuf,

@@ -1,7 +1,8 @@
 //! Logs of flows in the qlog format, written while the run proceeds.
 //!
-//! Sources: draft-ietf-quic-qlog-main-schema (version 0.3, JSON-SEQ: RFC 7464) and draft-ietf-quic-qlog-quic-events for the names
-//! and fields of events. The schema has no packet types of DCCP and TCP; packets have the type `1RTT`, as tools expect.
+//! Sources: draft-ietf-quic-qlog-main-schema (version 0.3, JSON-SEQ: RFC 7464) and
+//! draft-ietf-quic-qlog-quic-events for the names and fields of events. The schema has no packet types of
+//! DCCP and TCP; packets have the type `1RTT`, as tools expect.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -154,8 +155,8 @@ impl FlowLog {
         }
     }
 
-    /// Round-trip times in milliseconds, the window in bytes, the rate in bit/s; estimates that the sender does not have are
-    /// left out.
+    /// Round-trip times in milliseconds, the window in bytes, the rate in bit/s; estimates that the sender
+    /// does not have are left out.
     fn metrics(&mut self, estimate: &SenderEstimate) -> Value {
         let mut data = serde_json::Map::new();
         if estimate.rtt.is_finite() {

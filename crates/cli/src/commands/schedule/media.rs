@@ -1,7 +1,7 @@
 //! Schedules from video files.
 //!
-//! ffmpeg reads the file, in a process of its own: containers are many, their parsers are large, and files may be damaged
-//! or hostile. Its `framecrc` format is a line per coded frame.
+//! ffmpeg reads the file, in a process of its own: containers are many, their parsers are large, and files
+//! may be damaged or hostile. Its `framecrc` format is a line per coded frame.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
