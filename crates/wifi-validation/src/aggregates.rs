@@ -181,8 +181,8 @@ impl BatchMeans {
     }
 }
 
-/// Draws busy periods of saturated stations of best effort after a tenth of them, which do not count: the counter of a station is
-/// decremented at each boundary, also at that at which others transmit.
+/// Draws busy periods of saturated stations of best effort after a tenth of them, which do not count: the
+/// counter of a station is decremented at each boundary, also at that at which others transmit.
 pub fn draw(stations: usize, periods: u64, seed: u64) -> Drawn {
     let mut random = SplitMix64::new(seed);
     let mut windows = vec![15_u64; stations];

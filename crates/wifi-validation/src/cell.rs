@@ -44,7 +44,7 @@ struct Stations {
 }
 
 impl Cell {
-    /// Stations with these links between them. Every station draws from a stream of its own, derived from `seed`.
+    /// Stations with these links between them. Every station has a stream of its own, derived from `seed`.
     pub fn new(
         medium: MediumConfig,
         links: Vec<Vec<Link>>,
@@ -69,8 +69,8 @@ impl Cell {
         Self { medium: Medium::new(medium, count), links, stations, now: Instant::ZERO }
     }
 
-    /// One cell of `senders` saturated stations and a station 0 that receives, all with equal power and without
-    /// propagation delay. Payloads of `payload_bytes` bytes.
+    /// One cell of `senders` saturated stations and a station 0 that receives, all with equal power and
+    /// without propagation delay. Payloads of `payload_bytes` bytes.
     pub fn saturated(config: &MacConfig, senders: usize, payload_bytes: u32, seed: u64) -> Self {
         let count = senders as u32 + 1;
         let link = |station| Link { station, delay: 0, power: 1e-9, is_corrupted: false };
@@ -85,8 +85,8 @@ impl Cell {
         cell
     }
 
-    /// Gives a station an endless supply of payloads of `bytes` bytes for another one. All senders use the size given
-    /// last.
+    /// Gives a station an endless supply of payloads of `bytes` bytes for another one. All senders use the
+    /// size given last.
     pub fn saturate(&mut self, from: u32, to: u32, bytes: u32) {
         self.stations.payload_bytes = bytes;
         self.stations.targets[from as usize] = Some(MacAddress::station(to));

@@ -1,4 +1,5 @@
-//! The times in which routing protocols find routes and notice their loss, compared with those that their timers give.
+//! The times in which routing protocols find routes and notice their loss, compared with those that their
+//! timers give.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +103,7 @@ fn dsdv(config: DsdvConfig, count: u32, links: Vec<(usize, usize)>, seed: u64) -
     Network::new(count, links, seed, |address, random| Dsdv::new(Instant::ZERO, address, config, random))
 }
 
-/// The times per hop in which the nodes of a chain of 7 learn of its end under ns-2's rules, in ascending order.
+/// The times per hop in which the nodes of a chain of 7 learn of its end under ns-2's rules, ascending.
 fn hop_times(config: DsdvConfig) -> Vec<f64> {
     let mut gaps = Vec::new();
     for seed in 0..20 {
@@ -142,8 +143,8 @@ fn silence(config: DsdvConfig) -> f64 {
     removed.map_or(f64::INFINITY, |&(at, ..)| (at - last).as_secs_f64())
 }
 
-/// The time from a packet without a route to its release or its loss, for a destination at the end of a chain of this many
-/// nodes, or for one that does not exist.
+/// The time from a packet without a route to its release or its loss, for a destination at the end of a chain
+/// of this many nodes, or for one that does not exist.
 fn search(nodes: u32, exists: bool) -> f64 {
     let config = AodvConfig { broadcast_jitter: Duration::ZERO, ..AodvConfig::default() };
     let agent = |address, random| Aodv::new(Instant::ZERO, address, config, random);
@@ -161,7 +162,8 @@ fn search(nodes: u32, exists: bool) -> f64 {
     outcome.map_or(f64::INFINITY, |&(at, ..)| (at - begin).as_secs_f64())
 }
 
-/// The comparisons: DSDV under ns-2's rules with its timers and with ns-2's own runs, AODV with section 6.4 of RFC 3561.
+/// The comparisons: DSDV under ns-2's rules with its timers and with ns-2's own runs, AODV with section 6.4
+/// of RFC 3561.
 pub fn convergence() -> Vec<Comparison> {
     let row = |scene: &str, quantity, measured, theory, bound| Comparison {
         scene: scene.into(),

@@ -24,8 +24,9 @@ pub struct Span {
     pub reserves: u64,
 }
 
-/// Three stations in a row, 300 m or 1 us apart: 0 sends 1508 bytes at 11 Mbit/s to 1 by RTS/CTS, with control frames at
-/// 1 Mbit/s and the long preamble; 2 receives only 1. The payload arrives at 100 us on an idle medium.
+/// Three stations in a row, 300 m or 1 us apart: 0 sends 1508 bytes at 11 Mbit/s to 1 by RTS/CTS, with
+/// control frames at 1 Mbit/s and the long preamble; 2 receives only 1. The payload arrives at 100 us on an
+/// idle medium.
 pub fn three_stations() -> Vec<Span> {
     let link = |station| Link { station, delay: 1_000, power: 1e-9, is_corrupted: false };
     let links = vec![

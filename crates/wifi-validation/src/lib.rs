@@ -4,12 +4,12 @@
 //! A [`Case`] is a saturated cell. [`Case::compare`] runs it three times: as machines on the medium, as the
 //! slotted Monte Carlo, and in closed form. All three use [`MacConfig::synchronous`], whose rule after a
 //! collision is stated in the case. [`scenes`] has small scenes for which theory has an answer,
-//! [`adaptation`] compares rate adaptation with the best fixed rate, [`minstrel_ht`] likewise, [`mixes`] the classes of EDCA with a Monte Carlo, [`airtime`]
-//! the shares of fast and slow stations with those computed on paper, [`ns2`] the machines under ns-2's
-//! rules with ns-2's figures; [`exchange`] draws an exchange, [`waypoint`] compares random waypoint with its
-//! stationary distributions, [`convergence`](mod@convergence) the times of routing protocols with their
-//! timers. The models are in [`theory`], the small event loop under all of it is [`cell`].
-//! `cargo run --release -p whimbrel-wifi-validation` prints the tables of the page.
+//! [`adaptation`] compares rate adaptation with the best fixed rate, [`minstrel_ht`] likewise, [`mixes`] the
+//! classes of EDCA with a Monte Carlo, [`airtime`] the shares of fast and slow stations with those computed
+//! on paper, [`ns2`] the machines under ns-2's rules with ns-2's figures; [`exchange`] draws an exchange,
+//! [`waypoint`] compares random waypoint with its stationary distributions, [`convergence`](mod@convergence)
+//! the times of routing protocols with their timers. The models are in [`theory`], the small event loop under
+//! all of it is [`cell`]. `cargo run --release -p whimbrel-wifi-validation` prints the tables of the page.
 //!
 //! # Design
 //!
@@ -96,8 +96,8 @@ impl Comparison {
 }
 
 impl Case {
-    /// All combinations of these numbers of stations with the rates of 802.11b and 802.11g, basic access and RTS/CTS, no
-    /// retry limit and 7 attempts, DIFS and EIFS after a collision.
+    /// All combinations of these numbers of stations with the rates of 802.11b and 802.11g, basic access and
+    /// RTS/CTS, no retry limit and 7 attempts, DIFS and EIFS after a collision.
     pub fn all(stations: &[u16]) -> impl Iterator<Item = Self> {
         Rate::ALL.into_iter().flat_map(move |rate| {
             (0..8 * stations.len()).map(move |index| Self {
@@ -136,8 +136,8 @@ impl Case {
         }
     }
 
-    /// Runs the machines for about `busy_periods` busy periods, after a tenth as many that do not count, and compares them
-    /// with the [slotted form](Self::slotted) as drawn.
+    /// Runs the machines for about `busy_periods` busy periods, after a tenth as many that do not count, and
+    /// compares them with the [slotted form](Self::slotted) as drawn.
     pub fn compare(&self, slotted: &MonteCarloResult, busy_periods: u64, seed: u64) -> Comparison {
         let config = self.config();
         let frame_bytes = PAYLOAD_BYTES + LLC_BYTES + config.header_bytes;

@@ -2,9 +2,10 @@
 //! Markdown.
 //!
 //! `cargo run --release -p whimbrel-wifi-validation [-- --quick]` prints the tables and fails if a bound is
-//! exceeded. With `--quick` the saturation tables have a few of their rows, or none, and the other tables all.
-//! All runs are deterministic: a row has the same text in both forms and on every machine. `scripts/validation.py` makes the page.
-//! With `--ax` the program prints the saturated cells of 802.11ax alone, with `--edca` the mixes of classes.
+//! exceeded. With `--quick` the saturation tables have a few of their rows, or none, and the other tables
+//! all. All runs are deterministic: a row has the same text in both forms and on every machine.
+//! `scripts/validation.py` makes the page. With `--ax` the program prints the saturated cells of 802.11ax
+//! alone, with `--edca` the mixes of classes.
 
 mod saturated_ax;
 mod saturation;

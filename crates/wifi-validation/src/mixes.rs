@@ -1,5 +1,5 @@
-//! Saturated classes of EDCA in one cell, and stations without quality of service: a Monte Carlo of the rule, by another
-//! program (`crates/wifi/tests/data/today/edca.csv`), and the machines.
+//! Saturated classes of EDCA in one cell, and stations without quality of service: a Monte Carlo of the rule,
+//! by another program (`crates/wifi/tests/data/today/edca.csv`), and the machines.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::Phy;
@@ -40,8 +40,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// `true` if rate and collision probability are within `slack` times their bars: 1 % and 0.003 of a class with more than
-    /// 2 Mbit/s, else 4 % of the rate. Internal collisions have 5 %.
+    /// `true` if rate and collision probability are within `slack` times their bars: 1 % and 0.003 of a class
+    /// with more than 2 Mbit/s, else 4 % of the rate. Internal collisions have 5 %.
     pub fn holds(&self, slack: f64) -> bool {
         let within =
             |[found, expected]: [f64; 2], bar: f64| (found - expected).abs() <= bar * expected + 1e-3;

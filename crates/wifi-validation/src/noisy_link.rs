@@ -6,8 +6,8 @@ use whimbrel_wifi::frame::{Frame, MacAddress};
 use whimbrel_wifi::propagation::success_probability;
 use whimbrel_wifi::random::{Random, SplitMix64};
 
-/// Two stations on a medium of their own. Every frame, acknowledgements included, is lost with the error probability of its
-/// rate and length at a constant signal-to-noise ratio.
+/// Two stations on a medium of their own. Every frame, acknowledgements included, is lost with the error
+/// probability of its rate and length at a constant signal-to-noise ratio.
 pub struct NoisyLink {
     /// Sender and receiver.
     machines: [Dcf<SplitMix64>; 2],
@@ -106,8 +106,8 @@ pub struct Adaptation {
     pub minstrel: f64,
 }
 
-/// Compares both rate adaptations with the best of the fixed rates. Payloads of 1500 bytes, 10 s after 5 s that do not
-/// count; adaptation begins at the lowest rate.
+/// Compares both rate adaptations with the best of the fixed rates. Payloads of 1500 bytes, 10 s after 5 s
+/// that do not count; adaptation begins at the lowest rate.
 pub fn adaptation(config: &MacConfig, decibels: f64) -> Adaptation {
     use whimbrel_wifi::rate_control::{Arf, Minstrel, RateControl};
     let measure = |data_rate, rate_control| {

@@ -15,8 +15,8 @@ const RECORDED: &str = include_str!("../tests/data/ns2-saturation.csv");
 /// A row of the recorded figures, and the same run of the machines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// `cell`: all senders around the receiver; `hidden`: two that do not sense each other; `capture`: one half at 5 m, the
-    /// other at 50 m from the receiver; `ring`: senders that each send to the next one.
+    /// `cell`: all senders around the receiver; `hidden`: two that do not sense each other; `capture`: one
+    /// half at 5 m, the other at 50 m from the receiver; `ring`: senders that each send to the next one.
     pub layout: String,
     /// Number of senders.
     pub senders: usize,
@@ -44,8 +44,8 @@ impl Row {
         if self.layout == "hidden" { 0.02 } else { 0.005 }
     }
 
-    /// `true` if the total is within its bound and, with capture, each half within 4 %; without capture the halves would
-    /// be equal.
+    /// `true` if the total is within its bound and, with capture, each half within 4 %; without capture the
+    /// halves would be equal.
     pub fn holds(&self) -> bool {
         let of_half = |half: usize| self.measured[half] / self.recorded[half] - 1.0;
         let halves = self.layout != "capture" || [0, 1].into_iter().all(|half| of_half(half).abs() < 0.04);
@@ -67,8 +67,8 @@ fn position(layout: &str, station: usize, stations: usize) -> (f64, f64) {
     (100.0 + radius * libm::cos(angle), 100.0 + radius * libm::sin(angle))
 }
 
-/// Links of all stations within carrier-sense range. The power falls with the square of the distance; its scale does not
-/// matter here, because only ratios decide.
+/// Links of all stations within carrier-sense range. The power falls with the square of the distance; its
+/// scale does not matter here, because only ratios decide.
 fn links(layout: &str, stations: usize) -> Vec<Vec<Link>> {
     let range = if layout == "hidden" { 250.0 } else { 550.0 };
     let link = |from: usize, to: usize| {

@@ -59,8 +59,8 @@ pub struct Deliveries {
     pub packets: Vec<u64>,
     /// Packets delivered, by station with quality of service that received them.
     pub received: Vec<u64>,
-    /// Times from the first transmission to the delivery in order, and the sizes of the bursts that were delivered at once, if
-    /// [recorded](QosCell::record).
+    /// Times from the first transmission to the delivery in order, and the sizes of the bursts that were
+    /// delivered at once, if [recorded](QosCell::record).
     pub delays: Vec<Duration>,
     /// The sizes of the bursts.
     pub bursts: Vec<u32>,
@@ -157,8 +157,8 @@ impl QosCell {
         self.add(|address, random| Machine::Dcf(Box::new(Dcf::new(address, config.clone(), random))))
     }
 
-    /// Gives a station an endless supply of packets of `bytes` bytes, LLC and SNAP included, for another one. Stations with a mode
-    /// and limits of aggregates agree to block acknowledgements.
+    /// Gives a station an endless supply of packets of `bytes` bytes, LLC and SNAP included, for another one.
+    /// Stations with a mode and limits of aggregates agree to block acknowledgements.
     pub fn saturate(&mut self, station: u32, receiver: u32, category: AccessCategory, bytes: u32) {
         let [from, to] = [station, receiver].map(MacAddress::station);
         if let Machine::Qos(sender) = &self.stations.machines[station as usize] {

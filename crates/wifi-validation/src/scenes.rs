@@ -78,8 +78,8 @@ fn access(rts_threshold: u32) -> &'static str {
     if rts_threshold == WITH_RTS { "RTS/CTS" } else { "basic access" }
 }
 
-/// The maximum throughput of one sender, equation 3 of the paper `winf`: 1500 bytes and 34 bytes of header at each rate of
-/// 802.11b. The equation does not round times to microseconds.
+/// The maximum throughput of one sender, equation 3 of the paper `winf`: 1500 bytes and 34 bytes of header at
+/// each rate of 802.11b. The equation does not round times to microseconds.
 pub fn single_sender() -> Vec<Comparison> {
     let rates = [Rate::Dsss1, Rate::Dsss2, Rate::Hr5_5, Rate::Hr11];
     let cases = rates.into_iter().flat_map(|rate| [(rate, BASIC), (rate, WITH_RTS)]);
@@ -99,8 +99,8 @@ pub fn single_sender() -> Vec<Comparison> {
     cases.map(compare).collect()
 }
 
-/// The cost of protection: one 802.11g sender at 54 Mbit/s with the short slot, with the long slot that 802.11b stations
-/// require, and with frames that reserve the medium at 11 Mbit/s in addition.
+/// The cost of protection: one 802.11g sender at 54 Mbit/s with the short slot, with the long slot that
+/// 802.11b stations require, and with frames that reserve the medium at 11 Mbit/s in addition.
 pub fn protection() -> Vec<Comparison> {
     let reserving = Rate::Hr11;
     let mixed = || Phy::erp_mixed(Preamble::Long);
@@ -136,8 +136,8 @@ pub fn protection() -> Vec<Comparison> {
     cases.into_iter().map(compare).collect()
 }
 
-/// Two senders that do not sense each other, and a receiver between them: frames without acknowledgements, short ones, about
-/// as long as an RTS, and long ones.
+/// Two senders that do not sense each other, and a receiver between them: frames without acknowledgements,
+/// short ones, about as long as an RTS, and long ones.
 pub fn hidden() -> Vec<Comparison> {
     let phy = Phy::hr_dsss(Preamble::Long);
     let frames = [(217_u32, 350_u64, 31), (217, 350, 255), (1_536, 1_310, 255), (1_536, 1_310, 1_023)];
@@ -185,9 +185,9 @@ fn sharing(config: &MacConfig, extra: [Duration; 2]) -> [f64; 2] {
     .rates()
 }
 
-/// Exposed senders: two senders that sense each other, two receivers that sense their own sender only. Both could send at
-/// once; they share one channel instead, and RTS/CTS makes it no better. The exchanges that begin in the same slot
-/// both succeed.
+/// Exposed senders: two senders that sense each other, two receivers that sense their own sender only. Both
+/// could send at once; they share one channel instead, and RTS/CTS makes it no better. The exchanges that
+/// begin in the same slot both succeed.
 pub fn exposed() -> Vec<Comparison> {
     let mut found = Vec::new();
     for (rate, rts_threshold) in

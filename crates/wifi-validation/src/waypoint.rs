@@ -9,8 +9,8 @@ use crate::theory::{kolmogorov, waypoint_coordinate, waypoint_speed};
 /// Bound of the Kolmogorov-Smirnov statistic at a significance of 0.001.
 pub const BOUND: f64 = 1.95;
 
-/// Descriptions and statistics (times the square root of the sample's size): speeds and positions of 4000 nodes that began
-/// in the stationary state, and for comparison of ns-2's start, which the test must reject.
+/// Descriptions and statistics (times the square root of the sample's size): speeds and positions of 4000
+/// nodes that began in the stationary state, and for comparison of ns-2's start, which the test must reject.
 ///
 /// # Errors
 /// None: the parameters describe a movement.

@@ -23,8 +23,8 @@ fn steps<T>(cell: &mut Cell, choose: impl Fn(Event) -> Option<T>) -> Vec<(u64, u
     log.filter_map(|(now, station, event)| Some((now.as_nanos() / 1_000, station, choose(event)?))).collect()
 }
 
-/// Three stations in a row, 1 us apart (300 m): 0 sends to 1 by RTS/CTS; 2 receives only 1. Every instant is computed by
-/// hand from the lengths: RTS 352, CTS 304, data of 1536 bytes 1310, acknowledgement 304 us.
+/// Three stations in a row, 1 us apart (300 m): 0 sends to 1 by RTS/CTS; 2 receives only 1. Every instant is
+/// computed by hand from the lengths: RTS 352, CTS 304, data of 1536 bytes 1310, acknowledgement 304 us.
 #[test]
 fn a_three_node_exchange_happens_at_the_computed_microseconds() {
     let links = vec![vec![link(1, 1_000)], vec![link(0, 1_000), link(2, 1_000)], vec![link(1, 1_000)]];
@@ -66,7 +66,7 @@ fn a_three_node_exchange_happens_at_the_computed_microseconds() {
     assert_eq!(outcomes, [(2_149 + 304 + 1, 0, done)]);
     let delivered = log.iter().find(|(_, _, event)| matches!(event, Event::Delivered { .. }));
     assert_eq!(delivered.map(|&(now, station, _)| (micros(now), station)), Some((2_139, 1)));
-    // Station 2 receives the CTS at 818 and is reserved for its 1634 us. The acknowledgement reserves nothing.
+    // Station 2 receives the CTS at 818 and is reserved for its 1634 us. The ACK reserves nothing.
     let reserved: Vec<(u64, u32, u64)> = log
         .iter()
         .filter_map(|&(now, station, event)| match event {
@@ -99,7 +99,8 @@ fn hidden_senders_collide_without_rts_and_rts_protects_the_data() {
         let attempts = |cell: &Cell| {
             cell.machines().iter().map(|machine| machine.counters().attempts).sum::<u64>() as f64
         };
-        // A frame survives only if the other sender is silent for twice its 1310 us, 66 slots more than a first backoff.
+        // A frame survives only if the other sender is silent for twice its 1310 us, 66 slots more than a
+        // first backoff.
         assert!(lost(&unprotected) as f64 > 0.4 * attempts(&unprotected), "{rules:?}");
         assert!(delivered(&protected) * 10 > delivered(&unprotected) * 11, "{rules:?}");
         // With RTS only control frames collide, apart from the RTS that begins while a CTS is on the way.
@@ -107,7 +108,8 @@ fn hidden_senders_collide_without_rts_and_rts_protects_the_data() {
     }
 }
 
-/// The rate of a single saturated sender: DIFS, a mean backoff of 15.5 or 15 slots, data, SIFS, acknowledgement.
+/// The rate of a single saturated sender: DIFS, a mean backoff of 15.5 or 15 slots, data, SIFS,
+/// acknowledgement.
 #[test]
 fn one_sender_reaches_the_maximum_throughput_of_its_rules() {
     for (rules, slots) in [(MacRules::Standard, 15.5), (MacRules::Ns2, 15.0)] {
@@ -137,8 +139,8 @@ fn the_same_seed_gives_the_same_events() {
     assert_ne!(log(1), log(2));
 }
 
-/// Stations whose counters expire in the same slot all transmit: with three stations and a window of one slot, every
-/// access is a collision of all.
+/// Stations whose counters expire in the same slot all transmit: with three stations and a window of one
+/// slot, every access is a collision of all.
 #[test]
 fn stations_that_reach_a_slot_together_collide_whatever_the_order_and_the_distance() {
     for delay in [0, 1, 700, 1_000] {

@@ -1,8 +1,9 @@
 use super::{draw, three_stations};
 
-/// Every instant follows from the lengths: RTS 352, CTS 304, data of 1536 bytes 1310, acknowledgement 304 us; DIFS 50, SIFS
-/// 10, propagation 1 us. The RTS reserves 3 SIFS, CTS, data and acknowledgement, the CTS 2 SIFS, data and
-/// acknowledgement, the data frame SIFS and acknowledgement. Station 2 receives the CTS at 818 us and neither RTS nor data.
+/// Every instant follows from the lengths: RTS 352, CTS 304, data of 1536 bytes 1310, acknowledgement 304 us;
+/// DIFS 50, SIFS 10, propagation 1 us. The RTS reserves 3 SIFS, CTS, data and acknowledgement, the CTS 2
+/// SIFS, data and acknowledgement, the data frame SIFS and acknowledgement. Station 2 receives the CTS at 818
+/// us and neither RTS nor data.
 #[test]
 fn the_exchange_of_three_stations_is_the_one_drawn() {
     let drawn = draw(&three_stations());

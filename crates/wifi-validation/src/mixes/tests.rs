@@ -1,6 +1,6 @@
 use super::rows;
 
-/// Twice the bars of the page, whose runs are longer. Of a class that hardly ever sends, few packets are counted.
+/// Twice the bars of the page, whose runs are longer. Of a class that seldom sends, few packets are counted.
 #[test]
 fn mixes_of_classes_share_the_medium_as_computed() {
     let rows = rows(60.0);

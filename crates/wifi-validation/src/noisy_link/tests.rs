@@ -3,8 +3,9 @@ use whimbrel_wifi::phy::{Phy, Preamble, Rate};
 
 use super::adaptation;
 
-/// Between 4 and 26 dB the best rate of 802.11g rises from 6 to 54 Mbit/s. Where the next rate fails, ARF loses
-/// one frame after every ten, up to 14 % of the throughput. Minstrel loses what its lookaround at faster rates costs.
+/// Between 4 and 26 dB the best rate of 802.11g rises from 6 to 54 Mbit/s. Where the next rate fails, ARF
+/// loses one frame after every ten, up to 14 % of the throughput. Minstrel loses what its lookaround at
+/// faster rates costs.
 #[test]
 fn both_rate_adaptations_find_the_best_rate_of_80211g_at_every_signal_to_noise_ratio() {
     let config = MacConfig::standard(Phy::erp_ofdm(), Rate::Ofdm54);

@@ -34,7 +34,8 @@ fn with_txop(micros: u64) -> [CategoryParameters; 4] {
         .map(|category| CategoryParameters { txop_limit: Duration::from_micros(micros), ..category })
 }
 
-/// A sender at 5 GHz with the largest A-MPDUs of its format and a window of 64, as long as one opportunity has one exchange.
+/// A sender at 5 GHz with the largest A-MPDUs of its format and a window of 64, as long as one opportunity
+/// has one exchange.
 fn sender(mode: Mode) -> EdcaConfig {
     let config = EdcaConfig::station(Phy::ofdm(), TransmitRate::Mode(mode));
     // The sheet has the length of HE without its last extension.

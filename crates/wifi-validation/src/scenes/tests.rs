@@ -28,8 +28,8 @@ fn hidden_senders_lose_frames_with_the_probability_of_renewal_theory() {
 #[test]
 fn exposed_senders_share_one_channel_with_rts_and_without() {
     let found = assert_all_hold(exposed(), 8);
-    // One sender alone at 11 Mbit/s: DIFS, 15.5 slots, data, SIFS, acknowledgement. Two that did not sense each other would
-    // send twice as many frames.
+    // One sender alone at 11 Mbit/s: DIFS, 15.5 slots, data, SIFS, acknowledgement. Two that did not sense
+    // each other would send twice as many frames.
     let alone = 1e6 / (50.0 + 310.0 + 1_310.0 + 10.0 + 304.0);
     assert!(found[0].measured < 1.12 * alone, "{} {alone}", found[0].measured);
 }

@@ -1,7 +1,7 @@
 //! Bianchi's Markov chain of the backoff.
 
-/// Parameters of the binary exponential backoff in the notation of Bianchi, "Performance analysis of the IEEE 802.11
-/// distributed coordination function", IEEE JSAC 18(3), 2000.
+/// Parameters of the binary exponential backoff in the notation of Bianchi, "Performance analysis of the IEEE
+/// 802.11 distributed coordination function", IEEE JSAC 18(3), 2000.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BackoffChain {
     /// W: the smallest number of values of the backoff, `CWmin` + 1.
@@ -45,8 +45,8 @@ impl BackoffChain {
     }
 }
 
-/// The p with `collided(p)` = p, by bisection between 0 and 1. `collided` must fall with p, as every collision probability of
-/// the chain does: tau falls with p.
+/// The p with `collided(p)` = p, by bisection between 0 and 1. `collided` must fall with p, as every
+/// collision probability of the chain does: tau falls with p.
 pub(super) fn fixed_point(collided: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     // 60 halvings reach the resolution of a double.

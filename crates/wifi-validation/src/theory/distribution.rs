@@ -1,7 +1,7 @@
 //! Distributions of random waypoint, and the statistic by which samples are compared with a distribution.
 
-/// The Kolmogorov-Smirnov statistic of a sample against a distribution function, times the square root of the sample's
-/// size. Above 1.95 the distribution is rejected at a significance of 0.001.
+/// The Kolmogorov-Smirnov statistic of a sample against a distribution function, times the square root of the
+/// sample's size. Above 1.95 the distribution is rejected at a significance of 0.001.
 pub fn kolmogorov(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f64 {
     sample.sort_by(f64::total_cmp);
     let n = sample.len() as f64;
@@ -12,17 +12,18 @@ pub fn kolmogorov(mut sample: Vec<f64>, distribution: impl Fn(f64) -> f64) -> f6
     distance * libm::sqrt(n)
 }
 
-/// The stationary distribution function of the speed of a moving node whose speeds are drawn uniformly between `lowest` and
-/// `highest`, both in m/s: a speed lasts for a time proportional to 1 / speed (W. Navidi, T. Camp, "Stationary
-/// distributions for the random waypoint mobility model", IEEE Trans. Mobile Computing 3(1), 2004).
+/// The stationary distribution function of the speed of a moving node whose speeds are drawn uniformly
+/// between `lowest` and `highest`, both in m/s: a speed lasts for a time proportional to 1 / speed (W.
+/// Navidi, T. Camp, "Stationary distributions for the random waypoint mobility model", IEEE Trans. Mobile
+/// Computing 3(1), 2004).
 pub fn waypoint_speed(speed: f64, (lowest, highest): (f64, f64)) -> f64 {
     libm::log(speed / lowest) / libm::log(highest / lowest)
 }
 
-/// The stationary distribution function of a moving node's x coordinate in the unit square, tabulated from the density
-/// f(r) ~ integral over angles 0..pi of a1 a2 (a1 + a2), with a1 and a2 the distances from r to the border forwards and
-/// backwards (E. Hyytiä, P. Lassila, J. Virtamo, "Spatial node distribution of the random waypoint mobility model with
-/// applications", IEEE Trans. Mobile Computing 5(6), 2006, equation 8).
+/// The stationary distribution function of a moving node's x coordinate in the unit square, tabulated from
+/// the density f(r) ~ integral over angles 0..pi of a1 a2 (a1 + a2), with a1 and a2 the distances from r to
+/// the border forwards and backwards (E. Hyytiä, P. Lassila, J. Virtamo, "Spatial node distribution of the
+/// random waypoint mobility model with applications", IEEE Trans. Mobile Computing 5(6), 2006, equation 8).
 pub fn waypoint_coordinate() -> impl Fn(f64) -> f64 {
     const CELLS: usize = 60;
     const ANGLES: usize = 90;

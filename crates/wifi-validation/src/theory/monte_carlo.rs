@@ -54,8 +54,9 @@ impl MonteCarloResult {
 
 /// Draws this many busy periods after a tenth of them, which are not counted.
 ///
-/// Every station has a counter. The smallest counters expire together; the others are reduced by as many slots and keep
-/// the rest. A success draws from the smallest window, a collision doubles the windows of its stations.
+/// Every station has a counter. The smallest counters expire together; the others are reduced by as many
+/// slots and keep the rest. A success draws from the smallest window, a collision doubles the windows of its
+/// stations.
 pub fn monte_carlo(cell: MonteCarlo, busy_periods: u64, seed: u64) -> MonteCarloResult {
     let mut random = SplitMix64::new(seed);
     let mut draw = |window: u16| random.below(u64::from(window) + 1) as u32;

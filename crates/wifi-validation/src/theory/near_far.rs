@@ -3,10 +3,10 @@
 use super::BackoffChain;
 use super::chain::fixed_point;
 
-/// Saturated senders of two classes. A near sender's frame survives a collision with far ones; it is lost with another near
-/// one's. Bianchi's chain for each class, with the collision probability of the class (after Z. Hadzi-Velkov, B.
-/// Spasenovski, "Capture effect in IEEE 802.11 basic service area under influence of Rayleigh fading and near/far effect",
-/// PIMRC 2002, for a certain capture).
+/// Saturated senders of two classes. A near sender's frame survives a collision with far ones; it is lost
+/// with another near one's. Bianchi's chain for each class, with the collision probability of the class
+/// (after Z. Hadzi-Velkov, B. Spasenovski, "Capture effect in IEEE 802.11 basic service area under influence
+/// of Rayleigh fading and near/far effect", PIMRC 2002, for a certain capture).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NearFar {
     /// The backoff of all senders.

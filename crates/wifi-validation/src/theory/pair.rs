@@ -1,7 +1,8 @@
 //! Two senders that sense each other and never lose a frame.
 
-/// Two saturated senders whose frames do not disturb each other's receivers: the exposed terminals. Every backoff is drawn
-/// from the smallest window, so that the process is a Markov chain in the counter of the sender that waited.
+/// Two saturated senders whose frames do not disturb each other's receivers: the exposed terminals. Every
+/// backoff is drawn from the smallest window, so that the process is a Markov chain in the counter of the
+/// sender that waited.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharingPair {
     /// W: values of the backoff, `CWmin` + 1.
@@ -10,8 +11,8 @@ pub struct SharingPair {
     pub slot: u64,
     /// An exchange with the DIFS after it, in nanoseconds.
     pub exchange: u64,
-    /// Time in nanoseconds that each sender waits beyond DIFS after an exchange of the other one: EIFS less DIFS if it cannot
-    /// decode the other one's frames, else 0.
+    /// Time in nanoseconds that each sender waits beyond DIFS after an exchange of the other one: EIFS less
+    /// DIFS if it cannot decode the other one's frames, else 0.
     pub extra: [u64; 2],
 }
 
@@ -55,7 +56,8 @@ impl SharingPair {
         sent.map(|sent| sent / time * 1e9)
     }
 
-    /// Enumerates the periods that may follow a state: probability, idle time, sender, counter of the one that waited.
+    /// Enumerates the periods that may follow a state: probability, idle time, sender, counter of the one
+    /// that waited.
     fn each_period(&self, state: &[Vec<f64>; 3], mut visit: impl FnMut(f64, u64, Last, u64)) {
         let draw = 1.0 / self.window as f64;
         for (row, weights) in state.iter().enumerate() {

@@ -10,8 +10,9 @@ pub struct Saturation {
     /// Payloads per second by Bianchi 2000, equation 13.
     pub classic: f64,
     /// Payloads per second by Bianchi and Tinnirello, "Remarks on IEEE 802.11 DCF performance analysis", IEEE
-    /// Communications Letters 9(8), 2005: a frozen counter does not count the slot that a transmission took, so the sender
-    /// of a success alone may transmit in the slot after it, with probability 1 / W per success.
+    /// Communications Letters 9(8), 2005: a frozen counter does not count the slot that a transmission took,
+    /// so the sender of a success alone may transmit in the slot after it, with probability 1 / W per
+    /// success.
     pub refined: f64,
 }
 

@@ -2,9 +2,9 @@
 
 use whimbrel_wifi::phy::{Phy, Rate};
 
-/// The components of the delay per MSDU of one saturated sender without losses, all control frames at one rate and times
-/// not rounded to whole microseconds (Jun, Peddabachagari and Sichitiu, "Theoretical maximum throughput of IEEE 802.11
-/// and its applications", 2003, and equation 3 of the paper `winf`).
+/// The components of the delay per MSDU of one saturated sender without losses, all control frames at one
+/// rate and times not rounded to whole microseconds (Jun, Peddabachagari and Sichitiu, "Theoretical maximum
+/// throughput of IEEE 802.11 and its applications", 2003, and equation 3 of the paper `winf`).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SingleSender {
     /// a: microseconds per payload byte.
@@ -14,8 +14,8 @@ pub struct SingleSender {
 }
 
 impl SingleSender {
-    /// Delay per MSDU: DIFS, the mean backoff, the data frame with `header_bytes` bytes of header and frame check
-    /// sequence, SIFS, the acknowledgement and, if used, RTS, CTS and two more SIFS.
+    /// Delay per MSDU: DIFS, the mean backoff, the data frame with `header_bytes` bytes of header and frame
+    /// check sequence, SIFS, the acknowledgement and, if used, RTS, CTS and two more SIFS.
     pub fn new(phy: &Phy, data_rate: Rate, control_rate: Rate, header_bytes: u32, uses_rts: bool) -> Self {
         use whimbrel_wifi::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
         let micros = |time: whimbrel_units::Duration| time.as_nanos() as f64 / 1e3;

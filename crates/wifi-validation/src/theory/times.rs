@@ -16,8 +16,8 @@ pub struct ExchangeTimes {
 }
 
 impl ExchangeTimes {
-    /// The times of data frames of `frame_bytes` bytes under a configuration, with RTS/CTS if it asks for it. Propagation
-    /// takes no time.
+    /// The times of data frames of `frame_bytes` bytes under a configuration, with RTS/CTS if it asks for it.
+    /// Propagation takes no time.
     pub fn new(config: &MacConfig, frame_bytes: u32, after_collision: AfterCollision) -> Self {
         let phy = &config.phy;
         let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
