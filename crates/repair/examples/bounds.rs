@@ -4,8 +4,8 @@
 //! A row is met if the overhead is within 15 % of the bound, and no more frames are missed than the target
 //! explains. The last lines count the rows.
 //!
-//! Usage: `cargo run --release -p whimbrel-repair --example bounds [-- FRAMES [TEXT]]`: frames per row (100,000), and a text that the
-//! rows contain.
+//! Usage: `cargo run --release -p whimbrel-repair --example bounds [-- FRAMES [TEXT]]`: frames per row
+//! (100,000), and a text that the rows contain.
 
 #[path = "../tests/support/simulation.rs"]
 mod simulation;

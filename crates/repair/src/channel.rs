@@ -1,9 +1,9 @@
 //! Models of loss: the channel of Gilbert and Elliott, and its parameters as estimated from what was lost.
 //!
-//! The channel is in a good or in a bad state, loses packets with the probability of the state, and may change its state before each
-//! packet. Independent losses are the case without memory. The loss of a packet that follows a lost one `d` packets later has the
-//! probability p + (v / p) mu^d, with the mean p, the variance v of the states' probabilities and the memory mu
-//! ([`Channel::again`]).
+//! The channel is in a good or in a bad state, loses packets with the probability of the state, and may
+//! change its state before each packet. Independent losses are the case without memory. The loss of a packet
+//! that follows a lost one `d` packets later has the probability p + (v / p) mu^d, with the mean p, the
+//! variance v of the states' probabilities and the memory mu ([`Channel::again`]).
 
 use alloc::vec;
 use alloc::vec::Vec;

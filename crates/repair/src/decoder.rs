@@ -1,15 +1,18 @@
 //! The decoder: solves for lost source symbols as repair symbols arrive (RFC 8681, Section 6.2).
 //!
-//! The repair symbols that were of use are the rows of a linear system in the unknown symbols. It is kept in reduced form: each row has
-//! a *pivot*, an unknown symbol that no other row contains. A new repair symbol is reduced by the rows and then reduces them, so that
-//! each packet costs at most one operation per row. A row with no other unknown symbol than its pivot is solved.
+//! The repair symbols that were of use are the rows of a linear system in the unknown symbols. It is kept in
+//! reduced form: each row has a *pivot*, an unknown symbol that no other row contains. A new repair symbol is
+//! reduced by the rows and then reduces them, so that each packet costs at most one operation per row. A row
+//! with no other unknown symbol than its pivot is solved.
 //!
-//! The pivot of a row is its newest symbol, so that no symbol depends on a newer one. The unknown symbols that are no pivots are the
-//! *wanted* ones: with them, all would be solved. They are what a receiver asks for. A symbol that is not asked for any more
-//! ([`Decoder::abandon_before`]) becomes the pivot of a row that contains it, so that others do not wait for it.
+//! The pivot of a row is its newest symbol, so that no symbol depends on a newer one. The unknown symbols
+//! that are no pivots are the *wanted* ones: with them, all would be solved. They are what a receiver asks
+//! for. A symbol that is not asked for any more ([`Decoder::abandon_before`]) becomes the pivot of a row that
+//! contains it, so that others do not wait for it.
 //!
-//! Symbols that are too late for the application remain in the system until the window moves on: they help to solve the next.
-//! The window, the rows and the work per packet are bounded; nothing a peer sends makes the decoder panic.
+//! Symbols that are too late for the application remain in the system until the window moves on: they help to
+//! solve the next. The window, the rows and the work per packet are bounded; nothing a peer sends makes the
+//! decoder panic.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -152,7 +155,8 @@ impl Decoder {
         self.solved.pop_front()
     }
 
-    /// A source packet: an ADU and the identifier of its first symbol. Returns `true` if a symbol of it was unknown.
+    /// A source packet: an ADU and the identifier of its first symbol. Returns `true` if a symbol of it was
+    /// unknown.
     pub fn on_source(&mut self, esi: Esi, flow: u8, adu: &[u8]) -> bool {
         let size = usize::from(self.config.symbol_size);
         let Ok(length) = u16::try_from(adu.len()) else {
@@ -241,7 +245,8 @@ impl Decoder {
         self.find_solved();
     }
 
-    /// Gives up asking for the symbols before `esi`. What is known of them still serves, and they may still be solved for.
+    /// Gives up asking for the symbols before `esi`. What is known of them still serves, and they may still
+    /// be solved for.
     pub fn abandon_before(&mut self, esi: Esi) {
         let from = if self.abandoned.since(self.first) < 0 { self.first } else { self.abandoned };
         let count = esi.since(from).min(self.next.since(from)).max(0) as u32;
@@ -313,7 +318,7 @@ impl Decoder {
         }
     }
 
-    /// Takes note of the symbols in the window of a repair packet. Returns `false` if it is invalid or too late.
+    /// Takes note of the symbols in the window of a repair packet. Returns `false` if invalid or too late.
     pub(crate) fn admits(&mut self, id: RepairId) -> bool {
         if id.count == 0 || usize::from(id.count) > self.states.len() {
             self.counts.invalid += 1;

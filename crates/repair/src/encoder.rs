@@ -1,11 +1,12 @@
 //! The encoder: keeps the source symbols that can still be of use and combines them into repair symbols.
 //!
-//! The code is systematic: source packets are sent as they are. A repair symbol may be *opened* before the last source symbol of its
-//! window is known; each symbol is then added when it is pushed, so that the repair packet is ready at once when it is closed
-//! ([`Encoder::open`], [`Encoder::close`]). Any other window is combined on demand ([`Encoder::combine`]).
+//! The code is systematic: source packets are sent as they are. A repair symbol may be *opened* before the
+//! last source symbol of its window is known; each symbol is then added when it is pushed, so that the repair
+//! packet is ready at once when it is closed ([`Encoder::open`], [`Encoder::close`]). Any other window is
+//! combined on demand ([`Encoder::combine`]).
 //!
-//! Symbols are stored without the zeros that pad them, and a repair symbol ends at its last byte that can differ from zero: a receiver
-//! pads it to E.
+//! Symbols are stored without the zeros that pad them, and a repair symbol ends at its last byte that can
+//! differ from zero: a receiver pads it to E.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -29,7 +30,8 @@ pub struct CodeConfig {
 }
 
 impl CodeConfig {
-    /// RLC over GF(2^8) without zeros, for datagrams that with identifiers have `packet_size` bytes, and windows of 512 symbols.
+    /// RLC over GF(2^8) without zeros, for datagrams that with identifiers have `packet_size` bytes, and
+    /// windows of 512 symbols.
     #[must_use]
     pub fn new(packet_size: u16) -> Self {
         let symbol_size = packet_size.saturating_sub(RepairId::LEN as u16);
@@ -200,8 +202,8 @@ impl Encoder {
         self.open.push_back(open);
     }
 
-    /// Closes the repair symbol that was opened first, and appends it to `out`. `None` if none is open, or if its window is empty or
-    /// longer than [`MAX_WINDOW`].
+    /// Closes the repair symbol that was opened first, and appends it to `out`. `None` if none is open, or if
+    /// its window is empty or longer than [`MAX_WINDOW`].
     pub fn close(&mut self, out: &mut Vec<u8>) -> Option<RepairId> {
         let open = self.open.pop_front()?;
         out.extend_from_slice(&open.sum);

@@ -1,8 +1,9 @@
 //! Formats of RFC 8681 (Sliding Window RLC for FECFRAME): payload identifiers and ADU information.
 //!
-//! A datagram of the application is an *ADU*. With its flow identifier and its length in front it is an ADU information (ADUI), which
-//! is cut into *source symbols* of E bytes, the last one padded with zeros. Symbols are numbered by 32-bit *encoding symbol IDs* (ESI),
-//! which wrap. A *repair symbol* is a combination of the symbols of a window.
+//! A datagram of the application is an *ADU*. With its flow identifier and its length in front it is an ADU
+//! information (ADUI), which is cut into *source symbols* of E bytes, the last one padded with zeros. Symbols
+//! are numbered by 32-bit *encoding symbol IDs* (ESI), which wrap. A *repair symbol* is a combination of the
+//! symbols of a window.
 
 use alloc::vec::Vec;
 
@@ -72,8 +73,8 @@ impl RepairId {
         );
         out.extend_from_slice(&self.first.0.to_be_bytes());
     }
-    /// Splits a repair packet into the identifier and its repair symbols. `None` if it is shorter than an identifier, or if
-    /// the window is empty.
+    /// Splits a repair packet into the identifier and its repair symbols. `None` if it is shorter than an
+    /// identifier, or if the window is empty.
     #[must_use]
     pub fn decode(packet: &[u8]) -> Option<(Self, &[u8])> {
         let (id, symbols) = packet.split_first_chunk::<{ Self::LEN }>()?;
@@ -94,8 +95,8 @@ impl RepairId {
     }
 }
 
-/// Appends the source symbols of an ADU: its ADUI, padded to a multiple of `symbol_size`. Returns the number of symbols; `None`
-/// if the ADU is longer than 65,535 bytes or a symbol has no bytes.
+/// Appends the source symbols of an ADU: its ADUI, padded to a multiple of `symbol_size`. Returns the number
+/// of symbols; `None` if the ADU is longer than 65,535 bytes or a symbol has no bytes.
 pub fn source_symbols(flow: u8, adu: &[u8], symbol_size: usize, out: &mut Vec<u8>) -> Option<usize> {
     let length = u16::try_from(adu.len()).ok().filter(|_| symbol_size > 0)?;
     let start = out.len();

@@ -1,4 +1,5 @@
-//! The field GF(2^8) of RFC 8681, Section 3.7.1: bytes, with XOR for addition and products modulo x^8 + x^4 + x^3 + x^2 + 1 (0x11D).
+//! The field GF(2^8) of RFC 8681, Section 3.7.1: bytes, with XOR for addition and products modulo x^8 + x^4 +
+//! x^3 + x^2 + 1 (0x11D).
 
 /// The low byte of the polynomial.
 const POLYNOMIAL: u8 = 0x1d;
@@ -36,7 +37,8 @@ pub const fn inverse(a: u8) -> u8 {
     TABLES.0[255 - TABLES.1[a as usize] as usize]
 }
 
-/// The products of each element with the sixteen low and with the sixteen high halves of a byte: the tables of the kernel.
+/// The products of each element with the sixteen low and with the sixteen high halves of a byte: the tables
+/// of the kernel.
 pub(crate) static HALVES: [[[u8; 16]; 2]; 256] = {
     let mut table = [[[0; 16]; 2]; 256];
     let mut factor = 0;

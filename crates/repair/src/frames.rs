@@ -1,12 +1,14 @@
 //! Groups of frames: which frame depends on which, for each stream.
 //!
-//! A frame refers to those before it in its stream, back to the beginning of its group (a key frame, or any frame that an encoder makes
-//! without reference to what was lost). Once a frame that others refer to is missing, the rest of its group cannot be decoded, and the
-//! encoder has to make a new start. [`Groups`] serves both ends of this knowledge:
+//! A frame refers to those before it in its stream, back to the beginning of its group (a key frame, or any
+//! frame that an encoder makes without reference to what was lost). Once a frame that others refer to is
+//! missing, the rest of its group cannot be decoded, and the encoder has to make a new start. [`Groups`]
+//! serves both ends of this knowledge:
 //!
-//! - the sender asks for new starts: after [`Groups::on_lost`], [`Groups::poll_start`] names the streams that need one;
-//! - a queue leaves out what is of no use: it asks [`Groups::is_regular`] before it drops the rest of a group, and
-//!   [`Groups::break_newest`] makes [`Groups::on_packet`] refuse what is still to come.
+//! - the sender asks for new starts: after [`Groups::on_lost`], [`Groups::poll_start`] names the streams that
+//!   need one;
+//! - a queue leaves out what is of no use: it asks [`Groups::is_regular`] before it drops the rest of a
+//!   group, and [`Groups::break_newest`] makes [`Groups::on_packet`] refuse what is still to come.
 
 use alloc::collections::VecDeque;
 
@@ -99,8 +101,9 @@ impl Groups {
         !group.is_broken
     }
 
-    /// `true` if a stream has regular key frames. Once a frame of such a stream is dropped that others refer to, the rest of its group only
-    /// takes the rate that the next group needs. Other streams would stand still until the encoder makes a new start.
+    /// `true` if a stream has regular key frames. Once a frame of such a stream is dropped that others refer
+    /// to, the rest of its group only takes the rate that the next group needs. Other streams would stand
+    /// still until the encoder makes a new start.
     #[must_use]
     pub fn is_regular(&self, stream: u64) -> bool {
         self.of(stream).is_some_and(Group::is_regular)
@@ -117,15 +120,17 @@ impl Groups {
         }
     }
 
-    /// A frame is missing at the receiver. The stream needs a new start, if others refer to the frame and none was begun since.
+    /// A frame is missing at the receiver. The stream needs a new start, if others refer to the frame and
+    /// none was begun since.
     pub fn on_lost(&mut self, frame: StreamFrame, role: Role) {
         let Some(group) = self.of_mut(frame.stream).filter(|_| role != Role::Disposable) else { return };
         let is_before_start =
             group.start.is_some_and(|start| start.wrapping_sub(frame.number).cast_signed() > 0);
         group.needs_start |= !is_before_start;
     }
-    /// The next stream whose encoder has to be asked for a new start. Each is asked once for what is missing, and again for what is missing
-    /// later: after `patience` at the earliest, since what is lost until then was sent before the answer.
+    /// The next stream whose encoder has to be asked for a new start. Each is asked once for what is missing,
+    /// and again for what is missing later: after `patience` at the earliest, since what is lost until then
+    /// was sent before the answer.
     pub fn poll_start(&mut self, now: Instant, patience: Duration) -> Option<u64> {
         let is_due = |group: &Group| group.asked.is_none_or(|asked| asked + patience <= now);
         let group = self.0.iter_mut().find(|group| group.needs_start && is_due(group))?;

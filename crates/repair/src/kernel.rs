@@ -1,8 +1,9 @@
 //! The inner loop of encoder and decoder: multiply a symbol by a coefficient and add it to another.
 //!
-//! A byte is two halves, so its product with a coefficient is the sum of two entries of tables of sixteen bytes. Such a table fits a
-//! vector register, and a shuffle looks up 16 to 64 bytes at once. The instruction set is chosen at run time. Processors without a
-//! byte shuffle use the same tables one byte at a time; the results are equal.
+//! A byte is two halves, so its product with a coefficient is the sum of two entries of tables of sixteen
+//! bytes. Such a table fits a vector register, and a shuffle looks up 16 to 64 bytes at once. The instruction
+//! set is chosen at run time. Processors without a byte shuffle use the same tables one byte at a time; the
+//! results are equal.
 
 use fearless_simd::{Level, Simd, dispatch, prelude::*, u8x16, u8x32};
 

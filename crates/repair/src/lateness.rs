@@ -7,8 +7,9 @@ use whimbrel_units::Duration;
 pub(crate) struct Lateness(Duration);
 
 impl Lateness {
-    /// The longest wait: what is not repeated too early need not be repeated, but two thirds of the time that a repeat leaves are for a
-    /// second one, whose round trip varies as well. RACK waits for a round-trip time at most (RFC 8985, Section 6.2).
+    /// The longest wait: what is not repeated too early need not be repeated, but two thirds of the time that
+    /// a repeat leaves are for a second one, whose round trip varies as well. RACK waits for a round-trip
+    /// time at most (RFC 8985, Section 6.2).
     fn most(latency: Duration, round_trip: Duration) -> Duration {
         let left = latency.saturating_sub(round_trip + Duration::from_millis(1));
         (left / 3).clamp(round_trip / 4, round_trip)

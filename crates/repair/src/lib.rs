@@ -1,18 +1,25 @@
 //! Repair of lost datagrams within a latency budget, sans I/O.
 //!
-//! Live media need each frame at its time. This crate brings back what the network loses, if that is possible in time, at the least cost:
-//! it repeats what still arrives before the deadline, sends coded packets where no round trip is left, and gives up at once what cannot be
-//! saved. It takes any transport of unreliable datagrams; time is an argument and no memory grows without bound.
+//! Live media need each frame at its time. This crate brings back what the network loses, if that is possible
+//! in time, at the least cost: it repeats what still arrives before the deadline, sends coded packets where
+//! no round trip is left, and gives up at once what cannot be saved. It takes any transport of unreliable
+//! datagrams; time is an argument and no memory grows without bound.
 //!
-//! - [`sender::Sender`] and [`receiver::Receiver`] are the two ends, with the verbs of a connection: `handle_packet`, `handle_timeout`,
-//!   `poll_transmit`, `poll_timeout` and `poll_event` or `poll_delivery`. Their datagrams are described in [`wire`].
-//! - [`encoder`] and [`decoder`] are the sliding-window code of RFC 8681 (random linear codes over GF(2^8), for FECFRAME), on the formats
-//!   of [`fecframe`], the coefficients of [`rlc`], and the arithmetic of [`field`] and [`kernel`].
-//! - Where a transport delivers damaged packets, datagrams go in [parts](wire::parts): what of them is whole is used.
-//! - [`decision`] is the optimization that chooses between parity and repeats, for the [`channel`] as it is estimated.
-//! - [`playout`] maps the sender's time stamps to times of delivery; [`frames`] knows what a lost frame makes useless.
+//! - [`sender::Sender`] and [`receiver::Receiver`] are the two ends, with the verbs of a connection:
+//!   `handle_packet`, `handle_timeout`, `poll_transmit`, `poll_timeout` and `poll_event` or `poll_delivery`.
+//!   Their datagrams are described in [`wire`].
+//! - [`encoder`] and [`decoder`] are the sliding-window code of RFC 8681 (random linear codes over GF(2^8),
+//!   for FECFRAME), on the formats of [`fecframe`], the coefficients of [`rlc`], and the arithmetic of
+//!   [`field`] and [`kernel`].
+//! - Where a transport delivers damaged packets, datagrams go in [parts](wire::parts): what of them is whole
+//!   is used.
+//! - [`decision`] is the optimization that chooses between parity and repeats, for the [`channel`] as it is
+//!   estimated.
+//! - [`playout`] maps the sender's time stamps to times of delivery; [`frames`] knows what a lost frame makes
+//!   useless.
 //!
-//! The latency of both ends is what repair may use: the time from the capture of a frame to its delivery, less the delay of the path.
+//! The latency of both ends is what repair may use: the time from the capture of a frame to its delivery,
+//! less the delay of the path.
 //!
 //! ```
 //! use whimbrel_repair::receiver::{Receiver, ReceiverConfig};

@@ -1,10 +1,12 @@
 //! When datagrams are delivered: the sender's time stamps on the receiver's clock.
 //!
-//! A datagram that was captured at `t` by the sender's clock is due at `t + base + latency`, in which `base` is the least difference of
-//! arrival and time stamp of late. The least difference belongs to a datagram that waited in no queue and was not repeated. Hence a slow first
-//! packet moves nothing for longer than until the next, a queue does not look like drift, and drift is followed in both directions: a
-//! faster clock or a shorter route at once, a slower clock or a longer route when the old minimum is forgotten, after
-//! [`Playout::MEMORY`]. A base that rises moves by small steps, so that the picture never stands still for it.
+//! A datagram that was captured at `t` by the sender's clock is due at `t + base + latency`, in which `base`
+//! is the least difference of arrival and time stamp of late. The least difference belongs to a datagram that
+//! waited in no queue and was not repeated. Hence a slow first packet moves nothing for longer than until the
+//! next, a queue does not look like drift, and drift is followed in both directions: a faster clock or a
+//! shorter route at once, a slower clock or a longer route when the old minimum is forgotten, after
+//! [`Playout::MEMORY`]. A base that rises moves by small steps, so that the picture never stands still for
+//! it.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -59,8 +61,9 @@ impl Playout {
         Some(((self.newest / 32_000 * 32_000).saturating_add(AduHeader::difference(time, newest_stamp)), at))
     }
 
-    /// A datagram arrived for the first time and was sent once, at its capture or (`has_waited`) later. Those that were held at the sender tell
-    /// nothing of the path, so that delivery is not delayed where all of them are.
+    /// A datagram arrived for the first time and was sent once, at its capture or (`has_waited`) later. Those
+    /// that were held at the sender tell nothing of the path, so that delivery is not delayed where all of
+    /// them are.
     pub fn on_arrival(&mut self, now: Instant, time: u32, has_waited: bool) {
         // After a pause, all that was seen is forgotten: time stamps may have wrapped unnoticed.
         let is_pause = now.saturating_since(self.bin_ends) > Self::MEMORY;

@@ -1,7 +1,8 @@
 //! The receiving end: takes datagrams, delivers the application's, and returns reports.
 //!
-//! Datagrams are delivered in order, each at most once: at a constant latency after the sender's time stamps ([`Playout`]), or as early as
-//! the order allows and no later than that. What is not known when the next known datagram is due is given up.
+//! Datagrams are delivered in order, each at most once: at a constant latency after the sender's time stamps
+//! ([`Playout`]), or as early as the order allows and no later than that. What is not known when the next
+//! known datagram is due is given up.
 
 use alloc::vec::Vec;
 
@@ -47,7 +48,8 @@ pub struct ReceiverConfig {
     pub round_trip: Duration,
     /// Equations that the decoder keeps.
     pub rows: usize,
-    /// Datagrams go in [parts of 256 bytes](crate::wire::parts), in both directions: the transport may deliver damaged ones.
+    /// Datagrams go in [parts of 256 bytes](crate::wire::parts), in both directions: the transport may
+    /// deliver damaged ones.
     pub in_parts: bool,
 }
 
@@ -86,8 +88,8 @@ pub struct ReceiverCounts {
     pub repeated: u64,
     /// Symbols that the code restored in time.
     pub restored: u64,
-    /// Symbols that arrived, or were restored, after they were given up, and packets so late that it is not known any more whether
-    /// their symbols were.
+    /// Symbols that arrived, or were restored, after they were given up, and packets so late that it is not
+    /// known any more whether their symbols were.
     pub late: u64,
     /// Reports sent.
     pub reports: u64,
@@ -103,8 +105,8 @@ pub struct ReceiverCounts {
 
 /// The receiving end.
 ///
-/// After [`Receiver::handle_packet`] or [`Receiver::handle_timeout`], call [`Receiver::poll_delivery`] and [`Receiver::poll_transmit`] until
-/// they return nothing, and wait until [`Receiver::poll_timeout`].
+/// After [`Receiver::handle_packet`] or [`Receiver::handle_timeout`], call [`Receiver::poll_delivery`] and
+/// [`Receiver::poll_transmit`] until they return nothing, and wait until [`Receiver::poll_timeout`].
 #[derive(Debug)]
 pub struct Receiver {
     config: ReceiverConfig,
@@ -115,7 +117,7 @@ pub struct Receiver {
     next: Esi,
     /// Symbols that were repaired, and wait.
     repaired: Vec<Esi>,
-    /// The newest frame that was given up, and the number of those right before it that were given up with it.
+    /// The newest frame that was given up, and the number of frames right before it given up with it.
     newest_lost: Option<(u16, u8)>,
     /// The frame of the newest datagram that was delivered, and whether that was the last of it.
     newest_delivered: Option<(u16, bool)>,
@@ -154,7 +156,8 @@ impl Receiver {
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         self.feedback.set_round_trip(round_trip);
     }
-    /// The verdict of the loss classifier on the newest losses, which reports pass on. Until there is one, no loss raises parity.
+    /// The verdict of the loss classifier on the newest losses, which reports pass on. Until there is one, no
+    /// loss raises parity.
     pub fn set_verdict(&mut self, verdict: Cause) {
         self.feedback.set_verdict(verdict);
     }
@@ -297,7 +300,8 @@ impl Receiver {
         self.decoder.payload(esi, out)?;
         self.next = esi.plus(1);
         self.newest_delivered = Some((header.frame, header.is_last));
-        // Twice the symbols that are still of use remain, so that late ones help to solve the next (RFC 8681, Appendix D).
+        // Twice the symbols that are still of use remain, so that late ones help to solve the next (RFC 8681,
+        // Appendix D).
         let window = self.decoder.next().since(self.next).max(0) as u32 + MORE_SYMBOLS;
         self.decoder.forget_before(self.next.plus(window.wrapping_neg()));
         self.counts.delivered += 1;
@@ -335,7 +339,8 @@ impl Receiver {
         }
         let (decoder, next) = (&self.decoder, later(self.decoder.first(), self.next));
         self.feedback.on_time(now, |first, last| {
-            // A peer may announce any symbol. What is forgotten is not asked for, so that the window bounds the search.
+            // A peer may announce any symbol. What is forgotten is not asked for, so that the window bounds
+            // the search.
             let from = later(first, next);
             let count = last.plus(1).since(from).max(0) as u32;
             (0..count).any(|i| !decoder.is_known(from.plus(i)))
@@ -348,7 +353,8 @@ impl Receiver {
         [self.next_delivery(), self.feedback.due()].into_iter().flatten().min()
     }
 
-    /// When the next datagram is due: the time of [`Receiver::poll_timeout`] without the reports, for a transport that cannot take one now.
+    /// When the next datagram is due: the time of [`Receiver::poll_timeout`] without the reports, for a
+    /// transport that cannot take one now.
     #[must_use]
     pub fn next_delivery(&self) -> Option<Instant> {
         self.next_known().map(|(_, _, due)| due)
@@ -386,8 +392,8 @@ impl Receiver {
         Some(())
     }
 
-    /// Nothing is asked for that cannot arrive in time: what is older than a known datagram that is due before the answer. It may be under
-    /// way, so that the decoder still counts on it until it is given up.
+    /// Nothing is asked for that cannot arrive in time: what is older than a known datagram that is due
+    /// before the answer. It may be under way, so that the decoder still counts on it until it is given up.
     fn first_in_time(&self, now: Instant) -> Esi {
         let answered = now + self.feedback.round_trip();
         let first = later(self.decoder.first(), self.next);

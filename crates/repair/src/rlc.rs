@@ -1,4 +1,5 @@
-//! Coding coefficients of RFC 8681, Section 3.6: the numbers by which a repair symbol multiplies the source symbols of its window.
+//! Coding coefficients of RFC 8681, Section 3.6: the numbers by which a repair symbol multiplies the source
+//! symbols of its window.
 
 use crate::tinymt::TinyMt32;
 
@@ -83,7 +84,8 @@ impl Coefficients {
         if matches!(self.code, Code::Gf2) {
             return 1;
         }
-        // Seven zeros in a row have a probability of 1e-17: the generator visits all states, so the loop ends.
+        // Seven zeros in a row have a probability of 1e-17: the generator visits all states, so the loop
+        // ends.
         loop {
             let drawn = self.generator.next_256();
             if drawn != 0 {

@@ -1,14 +1,15 @@
 //! The sending end: frames in, datagrams out, reports in.
 //!
-//! A report tells what the receiver has. The sender knows when it sent what, so that it also finds what the receiver cannot miss yet: the
-//! end of a frame, or a whole one. For each frame it counts what is missing and not under way again, and the rounds that are left before
-//! the deadline; the plan ([`crate::decision`]) says how many packets answer. Missing originals go first, coded packets are the surplus
-//! only: random coefficients fail once in 255 where exactly enough arrive.
+//! A report tells what the receiver has. The sender knows when it sent what, so that it also finds what the
+//! receiver cannot miss yet: the end of a frame, or a whole one. For each frame it counts what is missing and
+//! not under way again, and the rounds that are left before the deadline; the plan ([`crate::decision`]) says
+//! how many packets answer. Missing originals go first, coded packets are the surplus only: random
+//! coefficients fail once in 255 where exactly enough arrive.
 //!
 //! - A frame is answered at most once per round trip, however many reports ask.
 //! - Nothing is sent that would arrive after the deadline.
-//! - Where the channel's losses have a memory and the newest packets are all lost, answers wait for a sign of life: a fade swallows
-//!   repeats, too.
+//! - Where the channel's losses have a memory and the newest packets are all lost, answers wait for a sign of
+//!   life: a fade swallows repeats, too.
 //! - All is paid from the granted rate, and coded packets never exceed the source (RFC 6363, Section 8.2).
 
 use alloc::collections::VecDeque;
@@ -64,8 +65,9 @@ enum What {
 
 /// The sending end.
 ///
-/// After [`Sender::send`], [`Sender::handle_packet`] or [`Sender::handle_timeout`], call [`Sender::poll_transmit`] until it returns
-/// `None`, then [`Sender::poll_event`], and wait until [`Sender::poll_timeout`].
+/// After [`Sender::send`], [`Sender::handle_packet`] or [`Sender::handle_timeout`], call
+/// [`Sender::poll_transmit`] until it returns `None`, then [`Sender::poll_event`], and wait until
+/// [`Sender::poll_timeout`].
 #[derive(Debug)]
 pub struct Sender {
     config: SenderConfig,
@@ -147,9 +149,11 @@ impl Sender {
     pub fn round_trip(&self) -> Duration {
         self.flight.round_trip()
     }
-    /// Age up to which a packet can be sent and arrives in time: the shorter latency of both ends, less the queueing delay of the path.
+    /// Age up to which a packet can be sent and arrives in time: the shorter latency of both ends, less the
+    /// queueing delay of the path.
     ///
-    /// At least a quarter of the latency: fresh data are always sent, since without them no report would tell that the queue is gone.
+    /// At least a quarter of the latency: fresh data are always sent, since without them no report would tell
+    /// that the queue is gone.
     #[must_use]
     pub fn budget(&self) -> Duration {
         let latency = self.config.latency;
@@ -223,7 +227,8 @@ impl Sender {
         Ok(())
     }
 
-    /// A report, as decoded or as made from other feedback, such as an Ack Vector: which source symbols arrived is the request.
+    /// A report, as decoded or as made from other feedback, such as an Ack Vector: which source symbols
+    /// arrived is the request.
     pub fn on_report(&mut self, now: Instant, report: &Report) {
         self.counts.reports += 1;
         if !self.flight.on_report(now, report, self.encoder.next()) {
@@ -286,7 +291,8 @@ impl Sender {
         self.events.pop_front()
     }
 
-    /// Writes the next datagram into `out`, which is cleared: answers first, then parity, then the application's.
+    /// Writes the next datagram into `out`, which is cleared: answers first, then parity, then the
+    /// application's.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> Option<Sent> {
         out.clear();
         self.drop_late(now);
@@ -309,11 +315,12 @@ impl Sender {
         sent
     }
 
-    /// What [`Sender::poll_transmit`] returned leaves now, after a wait for the pacing of congestion control. Without this call, it left
-    /// when it was returned.
+    /// What [`Sender::poll_transmit`] returned leaves now, after a wait for the pacing of congestion control.
+    /// Without this call, it left when it was returned.
     ///
-    /// The receiver's reports tell for how long the newest packet has been there: what was sent less than that later, and is missing, is
-    /// lost. Packets that leave later than they are said to would count as lost.
+    /// The receiver's reports tell for how long the newest packet has been there: what was sent less than
+    /// that later, and is missing, is lost. Packets that leave later than they are said to would count as
+    /// lost.
     pub fn on_departure(&mut self, now: Instant, sent: Sent) {
         match sent {
             Sent::Source(esi) => self.flight.on_departure(now, esi, false),
@@ -322,9 +329,11 @@ impl Sender {
         }
     }
 
-    /// `true` if the frame at the head of the queue would end too late for a repeat of it at the recent pace, and a newer one waits.
+    /// `true` if the frame at the head of the queue would end too late for a repeat of it at the recent pace,
+    /// and a newer one waits.
     ///
-    /// Where the rate is too low for the video, every frame would otherwise be begun at the last instant, and end after it.
+    /// Where the rate is too low for the video, every frame would otherwise be begun at the last instant, and
+    /// end after it.
     fn is_overtaken(&self, now: Instant, queued: &Queued) -> bool {
         let header = queued.header;
         let waits = self.queue.back().is_some_and(|newest| newest.header.frame != header.frame);
@@ -340,8 +349,8 @@ impl Sender {
         now + self.pace.time_of(packets) > queued.captured + budget.saturating_sub(repeat)
     }
 
-    /// Frames whose deadline has passed before they were begun, or would before they end, and what is left of others after the latency are
-    /// dropped.
+    /// Frames whose deadline has passed before they were begun, or would before they end, and what is left of
+    /// others after the latency are dropped.
     fn drop_late(&mut self, now: Instant) {
         let budget = self.budget();
         while let Some(queued) = self.queue.front() {
@@ -392,7 +401,8 @@ impl Sender {
         Some(Sent::Source(esi))
     }
 
-    /// The last datagram of a frame is being sent: its plan is made, and parity follows. Returns `true` if there is any.
+    /// The last datagram of a frame is being sent: its plan is made, and parity follows. Returns `true` if
+    /// there is any.
     fn end_frame(&mut self, now: Instant, end: Esi) -> bool {
         let Some(frame) = self.flight.newest() else { return false };
         let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));

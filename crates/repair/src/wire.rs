@@ -1,7 +1,8 @@
 //! The datagrams of the repair layer.
 //!
-//! FECFRAME (RFC 6363, Section 5.5) keeps repair packets out of source flows. Here both share one connection, so that one congestion
-//! control governs them, and the first byte tells them apart, like the payload type of RTP (Section 10.2). All numbers are big-endian.
+//! FECFRAME (RFC 6363, Section 5.5) keeps repair packets out of source flows. Here both share one connection,
+//! so that one congestion control governs them, and the first byte tells them apart, like the payload type of
+//! RTP (Section 10.2). All numbers are big-endian.
 //!
 //! | first byte | datagram | layout after it |
 //! |---|---|---|
@@ -12,10 +13,12 @@
 //! | 5 | report | below |
 //! | 6 | source or repair in parts with checksums | [`parts`] |
 //!
-//! The highest bit of the first byte marks the last datagram of an answer, or the last parity of a frame. An *answer* is what a sender sends because of one report: its
-//! number (1), and the number of the report (1), 0 if the answer was delayed. A repair symbol is as long as the longest of its source symbols.
+//! The highest bit of the first byte marks the last datagram of an answer, or the last parity of a frame. An
+//! *answer* is what a sender sends because of one report: its number (1), and the number of the report (1), 0
+//! if the answer was delayed. A repair symbol is as long as the longest of its source symbols.
 //!
-//! An ADU is what RFC 8681 protects, with flow 0: a header of eight bytes and the datagram of the application. A symbol is one ADU.
+//! An ADU is what RFC 8681 protects, with flow 0: a header of eight bytes and the datagram of the
+//! application. A symbol is one ADU.
 //!
 //! | ADU | bytes | |
 //! |---|---|---|
@@ -37,7 +40,8 @@
 //! | arrivals | 1 + n | number of bytes, at most 16, and bits: bit i of them, lowest first, is 1 if symbol next - 1 - i arrived as a source packet |
 //! | wanted | 2 + 1 + n | next minus the first symbol of the bits; number of bytes, at most 64, and bits: 1 if the symbol is wanted |
 //!
-//! A *wanted* symbol is one that was lost and that the receiver's repair symbols do not replace. Lost reports do no harm: each has all.
+//! A *wanted* symbol is one that was lost and that the receiver's repair symbols do not replace. Lost reports
+//! do no harm: each has all.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -54,8 +58,8 @@ pub mod parts;
 pub const ADU_HEADER: usize = 8;
 /// Bytes that a source packet adds to a datagram of the application.
 pub const SOURCE_OVERHEAD: usize = 1 + ADU_HEADER + Esi::LEN;
-/// Bytes by which a repair packet in an answer is longer than the longest datagram of the application in its window: first byte,
-/// answer, Repair FEC Payload ID, and the two headers of the ADU.
+/// Bytes by which a repair packet in an answer is longer than the longest datagram of the application in its
+/// window: first byte, answer, Repair FEC Payload ID, and the two headers of the ADU.
 pub const REPAIR_OVERHEAD: usize = 1 + 2 + RepairId::LEN + ADUI_HEADER + ADU_HEADER;
 /// First byte of a report.
 pub const REPORT: u8 = 5;
@@ -274,7 +278,8 @@ pub fn is_report(bytes: &[u8]) -> bool {
     matches!(bytes, [REPORT, ..] | [parts::KIND, REPORT, ..])
 }
 
-/// Reads a datagram of an end whose datagrams go in parts, or as a whole. Others may be damaged, or are not understood.
+/// Reads a datagram of an end whose datagrams go in parts, or as a whole. Others may be damaged, or are not
+/// understood.
 pub(crate) fn decode(bytes: &[u8], in_parts: bool) -> Result<Datagram<'_>, WireError> {
     match bytes.first() {
         Some(&first) if (first == parts::KIND) != in_parts => Err(WireError::UnknownKind(first)),
@@ -312,7 +317,8 @@ pub struct Report {
     pub echo: Option<Esi>,
     /// The time since its arrival.
     pub hold: Duration,
-    /// More should have arrived in that time, by the receiver's clock: it has waited for as long as the arrivals vary.
+    /// More should have arrived in that time, by the receiver's clock: it has waited for as long as the
+    /// arrivals vary.
     pub is_overdue: bool,
     /// Nanoseconds from its arrival until its delivery is due; negative if it was late.
     pub lead: i64,

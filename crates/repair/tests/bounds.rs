@@ -32,7 +32,8 @@ fn the_least_overhead_is_within_15_percent_of_the_bound() {
     }
 }
 
-/// Where the target is out of reach, never more late frames than ideal repeats alone, and after a fade what one round trip saves.
+/// Where the target is out of reach, never more late frames than ideal repeats alone, and after a fade what
+/// one round trip saves.
 #[test]
 fn what_can_be_saved_after_a_fade_is_saved() {
     for label in
@@ -40,14 +41,15 @@ fn what_can_be_saved_after_a_fade_is_saved() {
     {
         let bound = table::bounds().find(|bound| bound.label() == label).expect("a row");
         let outcome = simulation::run(bound.row, 1_000, 3_000, 1);
-        // The rounds of ideal repeats begin with the fade. What is sent at the last instant saves those frames of which that is after it.
+        // The rounds of ideal repeats begin with the fade. What is sent at the last instant saves those
+        // frames of which that is after it.
         assert!(outcome.missed_share() <= 0.9 * bound.repeats, "{}", bound.line(&outcome));
         assert!(bound.overhead.is_none(), "{}", bound.note);
     }
 }
 
-/// A stream whose first packets fall into an outage, shorter or longer than the window of symbols: what is captured two round trips after
-/// the path's return is in time, and nothing is repeated that was lost before.
+/// A stream whose first packets fall into an outage, shorter or longer than the window of symbols: what is
+/// captured two round trips after the path's return is in time, and nothing is repeated that was lost before.
 #[test]
 fn a_stream_that_begins_on_a_dead_path_is_in_time_once_the_path_is_back() {
     for (name, milliseconds) in [("dead for 0.3 s", 300), ("dead for 5 s", 5_000), ("held for 5 s", 5_000)] {
@@ -63,13 +65,14 @@ fn a_stream_that_begins_on_a_dead_path_is_in_time_once_the_path_is_back() {
     }
 }
 
-/// Packets that overtake each other by up to 60 ms, of which none or 1 % are lost: the share of packets that is sent again needlessly, and
-/// the frames that wait too long for what is lost.
+/// Packets that overtake each other by up to 60 ms, of which none or 1 % are lost: the share of packets that
+/// is sent again needlessly, and the frames that wait too long for what is lost.
 #[test]
 fn what_is_overtaken_is_hardly_repeated() {
     const RUNS: u64 = 3;
-    // The shorter the budget, the sooner a missing packet has to be repeated, whether it is lost or only late. The shares are means of
-    // 30 runs, followed by the standard deviations of one: the mean of three is within five of its own.
+    // The shorter the budget, the sooner a missing packet has to be repeated, whether it is lost or only
+    // late. The shares are means of 30 runs, followed by the standard deviations of one: the mean of three is
+    // within five of its own.
     let rows = [
         (420, 0.0, 0.007, 0.001),
         (420, 0.01, 0.028, 0.003),

@@ -93,7 +93,7 @@ fn run(
                     let start = random.word() as usize % bytes.len();
                     bytes.iter_mut().skip(start).take(2).for_each(|byte| *byte ^= random.word() as u8);
                 } else if random.unit() < damage {
-                    // A damaged packet has another kind, so that it is refused: a transport delivers whole packets.
+                    // A damaged packet gets another kind and is refused: a transport delivers whole packets.
                     bytes[0] = 0x40 | (random.word() as u8 & 0x3f);
                 }
                 count += 1;
@@ -123,7 +123,8 @@ proptest! {
         prop_assert!(delivered.len() as f64 >= least - 20.0, "{} of {sent}", delivered.len());
     }
 
-    /// A receiver that lies in every report gets no more than the granted rate, and at most the source again in coded packets.
+    /// A receiver that lies in every report gets no more than the granted rate, and at most the source again
+    /// in coded packets.
     #[test]
     fn a_lying_receiver_is_bounded(
         seed: u64,
@@ -178,12 +179,14 @@ proptest! {
             prop_assert!(bytes as f64 <= 100_000.0 * (elapsed + 0.02) + 320.0, "{bytes} bytes in {elapsed} s");
         }
         prop_assert!(counts.parity + counts.surplus <= counts.source + 1);
-        // A packet is repeated at most once for each report that can tell of the answer before, so at most once per step.
+        // A packet is repeated at most once for each report that can tell of the answer before, so at most
+        // once per step.
         prop_assert!(transmissions.iter().all(|&count| count <= 1 + 130 / 4 + 1), "{:?}", transmissions.iter().max());
     }
 }
 
-/// With all losses called congestion, the share of coded packets does not rise above what is sent before anything is known.
+/// With all losses called congestion, the share of coded packets does not rise above what is sent before
+/// anything is known.
 #[test]
 fn congestion_gets_no_parity() {
     for (verdict, has_parity) in [(Cause::Congestion, false), (Cause::Unknown, false), (Cause::Radio, true)] {
@@ -224,7 +227,7 @@ fn congestion_gets_no_parity() {
     }
 }
 
-/// A peer that claims the loss of each frame makes the encoder begin anew once in a while, not with each report.
+/// A peer that claims the loss of each frame makes the encoder begin anew now and then, not at each report.
 #[test]
 fn claims_of_losses_ask_for_few_new_starts() {
     let mut sender = Sender::new(SenderConfig::new(160, LATENCY));

@@ -1,4 +1,5 @@
-//! The map of the decision: which mix of parity and repeats is chosen, by the round-trip time over the latency and the losses.
+//! The map of the decision: which mix of parity and repeats is chosen, by the round-trip time over the
+//! latency and the losses.
 
 use whimbrel_repair::channel::Channel;
 use whimbrel_repair::decision::{Planner, PlannerConfig};

@@ -1,11 +1,13 @@
 //! The parameters of the channel, from which packets were lost.
 //!
-//! Expectation maximization over blocks of 64 packets (Baum and Welch): with the model so far, each block gives the expected numbers of
-//! moves and losses by state, which are added to sums that forget slowly; their quotients are the next model. A change of the mean
-//! that chance does not explain shortens the memory of the sums.
+//! Expectation maximization over blocks of 64 packets (Baum and Welch): with the model so far, each block
+//! gives the expected numbers of moves and losses by state, which are added to sums that forget slowly; their
+//! quotients are the next model. A change of the mean that chance does not explain shortens the memory of the
+//! sums.
 //!
-//! The likelihood of what was seen decides whether losses have a memory at all: where the model with states does not explain them better
-//! than its mean alone, they are independent. Otherwise chance would be taken for bursts, and parity spent on them.
+//! The likelihood of what was seen decides whether losses have a memory at all: where the model with states
+//! does not explain them better than its mean alone, they are independent. Otherwise chance would be taken
+//! for bursts, and parity spent on them.
 
 use super::Channel;
 
@@ -27,7 +29,8 @@ const PROOF: f64 = 4.0;
 pub enum Cause {
     /// The radio: parity and repeats are worth their rate.
     Radio,
-    /// A full queue, or a mark: what is lost is repeated within the allowed rate, but parity would add to the queue.
+    /// A full queue, or a mark: what is lost is repeated within the allowed rate, but parity would add to the
+    /// queue.
     Congestion,
     /// Not known: treated like congestion.
     #[default]

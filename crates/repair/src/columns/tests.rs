@@ -85,7 +85,8 @@ fn take(columns: &mut Columns, packet: &[u8]) {
     }
 }
 
-/// The shares of datagrams and of frames that are whole where that share of the packets is damaged. What is damaged is lost, or used in parts.
+/// The shares of datagrams and of frames that are whole where that share of the packets is damaged. What is
+/// damaged is lost, or used in parts.
 fn whole(damaged: f64, uses_parts: bool, frames: u32) -> (f64, f64) {
     let (mut random, mut encoder) = (Random(7), Encoder::new(code(), Esi(0)));
     let mut columns = Columns::new(code(), Esi(0), 128, true);

@@ -91,8 +91,8 @@ impl Planner {
         }
     }
 
-    /// The choice for a frame of `packets` packets, `rounds` rounds before its deadline, and a window of `frames` frames, the frame itself
-    /// included.
+    /// The choice for a frame of `packets` packets, `rounds` rounds before its deadline, and a window of
+    /// `frames` frames, the frame itself included.
     pub fn choose(&mut self, packets: usize, rounds: usize, frames: usize) -> Arc<Choice> {
         let packets = packets.max(1);
         let parts = packets.div_ceil(LARGEST);

@@ -24,7 +24,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Packets to send if `missing` are missing and `rounds` rounds are left, with this one. Each missing packet is sent again at least.
+    /// Packets to send if `missing` are missing and `rounds` rounds are left, with this one. Each missing
+    /// packet is sent again at least.
     #[must_use]
     pub fn answer(&self, rounds: usize, missing: usize) -> usize {
         let Some(row) = self.answers.get(rounds.clamp(1, self.answers.len().max(1)) - 1) else {
@@ -39,7 +40,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Parity packets for a frame of `packets` packets, which is larger than the plan's if it is planned in parts.
+    /// Parity packets for a frame of `packets` packets, which exceeds the plan's if planned in parts.
     #[must_use]
     pub fn parity_for(&self, packets: usize) -> usize {
         let planned = self.packets.max(1);
@@ -81,7 +82,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// For frames of `packets` packets, of which parity may at first be as many, and at most `most` packets in a round.
+    /// For frames of `packets` packets, of which parity may at first be as many, and at most `most` packets
+    /// in a round.
     #[must_use]
     pub fn new(channel: &Channel, packets: usize, most: usize) -> Self {
         let packets = packets.max(1);
@@ -89,7 +91,7 @@ impl Rounds {
         Self { packets, most, lost: channel.lost_up_to(most) }
     }
 
-    /// Expected value after `sent` packets, with `missing` missing, of what is worth `worth[n]` if n are missing.
+    /// Expected value after `sent` packets, with `missing` missing, where n missing are worth `worth[n]`.
     fn after(&self, sent: usize, missing: usize, worth: &[f64]) -> f64 {
         let lost = &self.lost[sent];
         // j arrive, so that sent - j are lost; nothing is missing if enough arrive.
@@ -102,7 +104,8 @@ impl Rounds {
         some + enough * worth[0]
     }
 
-    /// The plan of the least cost with `count` rounds after the first transmission, at a price per missed frame.
+    /// The plan of the least cost with `count` rounds after the first transmission, at a price per missed
+    /// frame.
     #[must_use]
     pub fn plan(&self, count: usize, price: f64) -> Plan {
         let states = self.packets + 1;
@@ -136,7 +139,8 @@ impl Rounds {
         if missing == 0 {
             return 0;
         }
-        // To send nothing is to give the frame up; sending fewer packets than are missing never makes it whole in this round.
+        // To send nothing is to give the frame up; sending fewer packets than are missing never makes it
+        // whole in this round.
         let nothing = (0, worth[missing]);
         least(
             core::iter::once(nothing)

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 
 use crate::channel::Channel;
 
-/// Parts of a packet per frame in which parity is given out: steps of at most 2.5 % of the source, in at most 40 frames.
+/// Parts of a packet per frame in which parity is given out: steps of at most 2.5 % of the source, in at most
+/// 40 frames.
 fn parts_for(packets: usize) -> usize {
     80_usize.div_ceil(packets).min(40)
 }
@@ -23,7 +24,8 @@ pub struct WindowPlan {
     pub missed: f64,
 }
 
-/// `[state before][missing equations gained, plus the parity][state after]`, with the share in which a packet of the frame is lost.
+/// `[state before][missing equations gained, plus the parity][state after]`, with the share in which a packet
+/// of the frame is lost.
 struct Step {
     parity: usize,
     all: Vec<[[f64; 2]; 2]>,
@@ -76,8 +78,8 @@ impl Step {
     }
 }
 
-/// Share of the frames of `packets` packets that are missed with `parity` repair packets in `parts` frames and a window of `frames` frames,
-/// the frame itself included.
+/// Share of the frames of `packets` packets that are missed with `parity` repair packets in `parts` frames
+/// and a window of `frames` frames, the frame itself included.
 fn missed(channel: &Channel, packets: usize, parity: usize, frames: usize) -> f64 {
     let parts = parts_for(packets);
     let count = |frame: usize| (frame + 1) * parity / parts - frame * parity / parts;
@@ -105,8 +107,8 @@ fn missed(channel: &Channel, packets: usize, parity: usize, frames: usize) -> f6
     sum / parts as f64
 }
 
-/// Share of the frames of `packets` packets that are missed with a share of parity and a window of `frames` frames, the frame itself
-/// included.
+/// Share of the frames of `packets` packets that are missed with a share of parity and a window of `frames`
+/// frames, the frame itself included.
 #[must_use]
 pub fn window_missed(channel: &Channel, packets: usize, share: f64, frames: usize) -> f64 {
     missed(channel, packets.max(1), parts(packets, share), frames.max(1))
@@ -118,7 +120,8 @@ fn parts(packets: usize, share: f64) -> usize {
     exact as usize + usize::from(exact > 0.0)
 }
 
-/// The least share of parity, at most one, with which at most `target` of the frames are missed. `None` if none does.
+/// The least share of parity, at most one, with which at most `target` of the frames are missed. `None` if
+/// none does.
 #[must_use]
 pub(super) fn cheapest(channel: &Channel, packets: usize, frames: usize, target: f64) -> Option<WindowPlan> {
     let (packets, frames) = (packets.max(1), frames.max(1));

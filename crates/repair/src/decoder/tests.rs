@@ -74,7 +74,7 @@ fn an_unknown_symbol_that_leaves_the_window_takes_one_equation() {
         encoder.push(0, &[n; 5]).unwrap();
     }
     let mut decoder = Decoder::new(config(), Esi(0), 64);
-    // Three unknown symbols, two equations; the oldest is forgotten, and the third equation determines the others.
+    // Three unknown symbols, two equations; the oldest is forgotten; a third equation determines the others.
     let mut repair = |decoder: &mut Decoder| {
         let mut out = Vec::new();
         let id = encoder.combine(Esi(0), Esi(4), &mut out).unwrap();
@@ -93,7 +93,7 @@ fn an_unknown_symbol_that_leaves_the_window_takes_one_equation() {
     assert_eq!(decoder.symbol(Esi(3)), Some(&[0, 0, 5, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0][..]));
 }
 
-/// Two frames with a symbol lost in each, and one repair symbol over both: the older is asked for, then the newer.
+/// Two frames with a lost symbol each, and one repair symbol over both: asks for the older, then the newer.
 #[test]
 fn others_do_not_wait_for_an_abandoned_symbol() {
     let mut encoder = Encoder::new(config(), Esi(0));
@@ -165,8 +165,8 @@ fn the_probability_of_success_is_that_of_random_matrices() {
                 }
             }
         }
-        // P(singular) of an n x n matrix over GF(256): 1 - (1 - 1/256)(1 - 1/256^2)...; the entries have no zeros, which makes
-        // it 1/255 for n = 2 and nearly the same for larger n; 0 for n = 1.
+        // P(singular) of an n x n matrix over GF(256): 1 - (1 - 1/256)(1 - 1/256^2)...; the entries have no
+        // zeros, which makes it 1/255 for n = 2 and nearly the same for larger n; 0 for n = 1.
         let expected = if lost == 1 { 0.0 } else { f64::from(trials) / 255.0 };
         let deviation = (f64::from(failed) - expected).abs();
         assert!(deviation <= 4.0 * expected.sqrt(), "{lost} lost: {failed} failed, {expected} expected");

@@ -4,8 +4,9 @@ use super::*;
 
 const LATENCY: Duration = Duration::from_millis(100);
 
-/// Sends a datagram each 20 ms for `seconds` from `start`, on a clock that is ahead by `drift` parts in a million; `delay` in microseconds
-/// by time. Returns the difference between the due time and the sending of the last, in microseconds.
+/// Sends a datagram each 20 ms for `seconds` from `start`, on a clock that is ahead by `drift` parts in a
+/// million; `delay` in microseconds by time. Returns the difference between the due time and the sending of
+/// the last, in microseconds.
 fn run(playout: &mut Playout, start: u64, seconds: u64, drift: i64, delay: impl Fn(u64) -> u64) -> i64 {
     let mut last = 0;
     for n in 0..seconds * 50 {

@@ -1,7 +1,7 @@
 //! When reports are sent.
 //!
-//! - At the first arrival after a loss in an earlier frame, and at the end of a frame that lost packets; after the time by which the path was
-//!   seen to reorder packets.
+//! - At the first arrival after a loss in an earlier frame, and at the end of a frame that lost packets;
+//!   after the time by which the path was seen to reorder packets.
 //! - By time: when the rest of a frame, or the next frame, should have arrived.
 //! - When an answer is complete and more is missing, or when it should be: one round trip after the report.
 //! - Otherwise rarely, for the sender's estimates, and a few times after the last arrival.
@@ -25,10 +25,11 @@ use symbols::{Arriving, Asking, Awaited, Gap};
 
 /// What expected packets may be late without a report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
-/// From a report that asks for something to the same again: a lost report costs a round trip, of which there are few.
+/// From a report that asks for something to the same again: a lost report costs a round trip, of which there
+/// are few.
 const AGAIN: Duration = Duration::from_millis(4);
-/// How often it is said again while something is missing. Where the path back loses 8 %, two of two reports are lost in 6 of 1,000
-/// cases, and four of four in 4 of 100,000.
+/// How often it is said again while something is missing. Where the path back loses 8 %, two of two reports
+/// are lost in 6 of 1,000 cases, and four of four in 4 of 100,000.
 const COPIES: u8 = 3;
 /// The least time between reports.
 const SPACING: Duration = Duration::from_micros(500);
@@ -156,7 +157,8 @@ impl Feedback {
         MARGIN + self.jitter * 2 + self.lateness.wait()
     }
 
-    /// An original arrived. `misses_older` and `misses_in_frame` tell whether symbols of older frames and of this one are unknown.
+    /// An original arrived. `misses_older` and `misses_in_frame` tell whether symbols of older frames and of
+    /// this one are unknown.
     pub(super) fn on_original(
         &mut self,
         now: Instant,
@@ -181,7 +183,8 @@ impl Feedback {
             self.gaps.push_back(Gap { first: before, end: esi, noticed: now });
         }
         let first = esi.plus(u32::from(header.index).wrapping_neg());
-        // The beginning of the frame shows that what came before is lost, and what arrives after a longer gap, that the path is alive.
+        // The beginning of the frame shows that what came before is lost, and what arrives after a longer
+        // gap, that the path is alive.
         if is_gap && misses_older {
             if first.since(self.asked) > 0 && before.since(first) < 0 {
                 self.ask(before, first.plus(u32::MAX), now + self.lateness.wait());
@@ -353,7 +356,8 @@ impl Feedback {
         (self.rare_due, self.rare_left) = (Some(Instant::ZERO), RARE);
     }
 
-    /// `true` if an original is missing for less time than by which the path was seen to reorder: it may only be late.
+    /// `true` if an original is missing for less time than by which the path was seen to reorder: it may only
+    /// be late.
     pub(super) fn may_be_overtaken(&self, now: Instant, esi: Esi) -> bool {
         let holds = |gap: &Gap| gap.first.since(esi) <= 0 && gap.end.since(esi) > 0;
         self.gaps.iter().rev().take_while(|gap| gap.noticed + self.lateness.wait() > now).any(holds)
@@ -363,7 +367,8 @@ impl Feedback {
         self.now_due = Some(self.now_due.map_or(at, |due| due.min(at)));
     }
 
-    /// Timers that have passed become reports. `misses` tells whether symbols from the first to the last are unknown.
+    /// Timers that have passed become reports. `misses` tells whether symbols from the first to the last are
+    /// unknown.
     pub(super) fn on_time(&mut self, now: Instant, misses: impl Fn(Esi, Esi) -> bool) {
         let is_over = |due: &mut Option<Instant>| due.take_if(|due| *due <= now).is_some();
         let tail = is_over(&mut self.tail_due);

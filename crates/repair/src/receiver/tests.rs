@@ -218,7 +218,7 @@ fn a_sender_that_pauses_is_not_asked_for_ever() {
     }
 }
 
-/// A key frame, whose packets the path spreads over longer than the time between frames. Its length is not known.
+/// A key frame, whose packets the path spreads over longer than the frame interval. Its length is unknown.
 #[test]
 fn no_frame_is_missed_while_the_one_before_arrives() {
     let round_trip = Duration::from_millis(10);
@@ -296,7 +296,7 @@ fn a_full_window_delivers_before_the_time() {
     assert!(receiver.counts().hurried > 4_000, "{}", receiver.counts().hurried);
 }
 
-/// Identifiers wrap in the middle of a stream that loses each tenth packet; old packets come again long after.
+/// Identifiers wrap in the middle of a stream that loses each tenth packet; old packets recur long after.
 #[test]
 fn identifiers_wrap() {
     let first = Esi(u32::MAX - 300);
@@ -341,7 +341,8 @@ fn identifiers_wrap() {
     assert!(sender.counts().repeats >= 110, "{:?}", sender.counts());
 }
 
-/// A peer that announces symbols half the range ahead costs as much as the window is long. A search over the range would not end.
+/// A peer that announces symbols half the range ahead costs as much as the window is long. A search over the
+/// range would not end.
 #[test]
 fn announced_symbols_cost_no_time() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));

@@ -17,7 +17,8 @@ fn the_first_coefficients_of_all_keys() {
     }
 }
 
-/// 64 symbols of 1,200 bytes, s[i][j] = (31 i + 7 j + (i j >> 3)) mod 256; computed with another implementation (swif-codec).
+/// 64 symbols of 1,200 bytes, s[i][j] = (31 i + 7 j + (i j >> 3)) mod 256; computed with another
+/// implementation (swif-codec).
 #[test]
 fn repair_symbols_of_a_large_window() {
     let symbols: Vec<Vec<u8>> =
@@ -48,7 +49,7 @@ fn encoding_ids_are_read_and_written() {
     }
 }
 
-/// What random coefficients cost: two lost symbols and two repair symbols with consecutive keys fail once in 255.
+/// What random coefficients cost: two losses and two repair symbols with consecutive keys fail once in 255.
 #[test]
 fn two_keys_cannot_tell_two_symbols_apart_once_in_255() {
     let table: Vec<Vec<u8>> = (0..=65_535).map(|key| coefficients(Code::Gf256, key, 15, 18)).collect();

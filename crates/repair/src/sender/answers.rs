@@ -99,8 +99,8 @@ impl Sender {
         }
     }
 
-    /// Held answers are sent at the last instant, however likely the channel is to swallow them: what is missing is sent once more at
-    /// most, and the frame is lost otherwise.
+    /// Held answers are sent at the last instant, however likely the channel is to swallow them: what is
+    /// missing is sent once more at most, and the frame is lost otherwise.
     pub(super) fn answer_held(&mut self, now: Instant) {
         if self.flight.held_until().is_none_or(|until| until > now) {
             return;

@@ -23,11 +23,13 @@ pub struct SenderConfig {
     pub planner: PlannerConfig,
     /// The round-trip time until one is measured.
     pub round_trip: Duration,
-    /// Frames that are late before they are begun, and what is left of others after the latency, are not sent.
+    /// Frames that are late before they are begun, and what is left of others after the latency, are not
+    /// sent.
     pub drops_late: bool,
     /// Datagrams that wait for the granted rate; more are refused.
     pub queue: usize,
-    /// Datagrams go in [parts](crate::wire::parts), in both directions: the transport may deliver damaged ones.
+    /// Datagrams go in [parts](crate::wire::parts), in both directions: the transport may deliver damaged
+    /// ones.
     pub in_parts: bool,
 }
 
@@ -140,7 +142,8 @@ pub enum SenderEvent {
         /// Its number.
         frame: u16,
     },
-    /// A frame is missing that others refer to, and no new start has followed: the encoder should make a frame that refers to none before.
+    /// A frame is missing that others refer to, and no new start has followed: the encoder should make a
+    /// frame that refers to none before.
     NewStart {
         /// The stream, as in [`Mark::stream`].
         stream: u64,

@@ -1,4 +1,4 @@
-//! What is under way: the frames that can still be repaired, their packets, and what the last report tells of them.
+//! What is under way: the frames that can still be repaired, their packets, and what the last report says.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -90,7 +90,7 @@ pub(super) struct Flight {
     round_trip: Duration,
     variation: Duration,
     is_measured: bool,
-    /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until the first report.
+    /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
     budget: Option<Duration>,
     interval: Duration,
     /// What was sent until then is known or lost, by the newest report.
@@ -143,10 +143,11 @@ impl Flight {
     pub(super) fn budget(&self) -> Option<Duration> {
         self.budget
     }
-    /// The time of a round, from one answer to the next. The receiver awaits an answer for as long as its arrivals vary before it asks
-    /// again, so that the mean variation is too little, as for a retransmission timeout (RFC 6298, Section 2). With four variations and
-    /// four reports instead of one and two, 34 instead of 127 of 22,000 frames are missed where both directions lose 8 % (round-trip time
-    /// 40 ms, 120 ms), and 6 instead of 9 % is sent more.
+    /// The time of a round, from one answer to the next. The receiver awaits an answer for as long as its
+    /// arrivals vary before it asks again, so that the mean variation is too little, as for a retransmission
+    /// timeout (RFC 6298, Section 2). With four variations and four reports instead of one and two, 34
+    /// instead of 127 of 22,000 frames are missed where both directions lose 8 % (round-trip time 40 ms, 120
+    /// ms), and 6 instead of 9 % is sent more.
     pub(super) fn round(&self) -> Duration {
         self.round_trip + self.variation * 4 + NOTICE
     }
@@ -247,7 +248,8 @@ impl Flight {
         }
     }
 
-    /// Rounds that are left for a frame whose end is sent now, and the frames whose parity is in time for it, itself included.
+    /// Rounds that are left for a frame whose end is sent now, and the frames whose parity is in time for it,
+    /// itself included.
     pub(super) fn room(&self, now: Instant, frame: &Frame) -> (usize, usize) {
         let slack = frame.deadline.saturating_since(now);
         let rounds = whole(slack.saturating_sub(NOTICE + self.tolerance()), self.round());
@@ -312,7 +314,8 @@ impl Flight {
         let waited = echoed.sent.saturating_since(echoed.captured).as_nanos() as i64;
         let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
         self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
-        // The receiver of an overdue report has waited for what a queue of the path may spread, and for what others overtake.
+        // The receiver of an overdue report has waited for what a queue of the path may spread, and for what
+        // others overtake.
         let horizon = if report.is_overdue {
             echoed.sent + report.hold
         } else {
@@ -377,7 +380,8 @@ impl Flight {
         }
     }
 
-    /// How long ago, in packets, the path was last seen, if what must have arrived since is lost. `None` if there is a newer sign of life.
+    /// How long ago, in packets, the path was last seen, if what must have arrived since is lost. `None` if
+    /// there is a newer sign of life.
     pub(super) fn silent_for(&self, report: &Report) -> Option<u32> {
         for (unknown, packet) in self.packets.iter().rev().enumerate() {
             let esi = self.first.plus((self.packets.len() - 1 - unknown) as u32);
@@ -412,8 +416,8 @@ impl Flight {
         Missing { needed: lost.saturating_sub(under_way), span, is_observed }
     }
 
-    /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts at once, where packets do
-    /// not overtake each other.
+    /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts
+    /// at once, where packets do not overtake each other.
     fn must_have_arrived(&self, sent: Instant) -> bool {
         self.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
     }
@@ -424,8 +428,8 @@ impl Flight {
     fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
         if report.next.since(esi) > 0 { report.wants(esi) } else { self.must_have_arrived(packet.sent) }
     }
-    /// `true` if the report cannot tell yet of what was sent in an answer. Whatever it says of what is still queued: reports do not
-    /// make the queue grow.
+    /// `true` if the report cannot tell yet of what was sent in an answer. Whatever it says of what is still
+    /// queued: reports do not make the queue grow.
     fn is_under_way(&self, again: Option<Again>, report: &Report) -> bool {
         again.is_some_and(|Again { at, answer, is_queued }| {
             let is_complete = report.answer != 0 && report.answer.wrapping_sub(answer) as i8 >= 0;

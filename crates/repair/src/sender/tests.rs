@@ -232,7 +232,8 @@ fn answers_wait_for_a_sign_of_life() {
     assert_eq!(drain(&mut sender, at(110))[..3], [1, 2, 3].map(|n| Sent::Repeat(Esi(n))));
 }
 
-/// The granted rate is used up, and each report claims that the answer before is complete and that everything was lost.
+/// The granted rate is used up, and each report claims that the answer before is complete and that everything
+/// was lost.
 #[test]
 fn reports_do_not_make_the_queue_grow() {
     let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
@@ -256,7 +257,8 @@ fn reports_do_not_make_the_queue_grow() {
     assert!(longest >= 40 && sender.repairs.len() <= longest, "{} of {longest}", sender.repairs.len());
 }
 
-/// A peer that echoes the oldest packet that is remembered makes the round-trip time grow, and an application may never end a frame.
+/// A peer that echoes the oldest packet that is remembered makes the round-trip time grow, and an application
+/// may never end a frame.
 #[test]
 fn memory_is_bounded_whatever_is_echoed_and_whether_or_not_frames_end() {
     for ends in [true, false] {

@@ -4,15 +4,16 @@
 //! |---|---|---|
 //! | 6 | in parts | first byte of the datagram, head, number of parts (1), checksum of each part (2), checksum of all before it (2), body |
 //!
-//! The datagram is a source, a repeat, parity or a surplus. Its *head* has what is of use only if it is whole: the answer, then the Explicit Source
-//! FEC Payload ID and the header of the ADU, or the Repair FEC Payload ID. The body is the rest: the datagram of the application, or the repair
-//! symbol. A *part* is what of the body lies in one *column*: bytes 256 c to 256 c + 255 of the symbol. The code works on each column alone, so that
-//! a damaged part is an erasure of its column and the whole parts of its packet are used.
+//! The datagram is a source, a repeat, parity or a surplus. Its *head* has what is of use only if it is
+//! whole: the answer, then the Explicit Source FEC Payload ID and the header of the ADU, or the Repair FEC
+//! Payload ID. The body is the rest: the datagram of the application, or the repair symbol. A *part* is what
+//! of the body lies in one *column*: bytes 256 c to 256 c + 255 of the symbol. The code works on each column
+//! alone, so that a damaged part is an erasure of its column and the whole parts of its packet are used.
 //!
 //! A report (first bytes 6 and 5) has one checksum, at its end.
 //!
-//! The checksum is the CRC-16 of X.25 (ITU-T; CRC-16/IBM-SDLC in the catalogue): of damaged parts, one in 65,536 counts as whole, and none with a
-//! single burst of at most 16 bits.
+//! The checksum is the CRC-16 of X.25 (ITU-T; CRC-16/IBM-SDLC in the catalogue): of damaged parts, one in
+//! 65,536 counts as whole, and none with a single burst of at most 16 bits.
 
 use alloc::vec::Vec;
 

@@ -101,7 +101,8 @@ pub(crate) struct Row {
     pub is_video: bool,
     pub round_trip: Duration,
     pub budget: Duration,
-    /// Each packet takes up to so much longer than half of the round-trip time, so that packets overtake each other.
+    /// Each packet takes up to so much longer than half of the round-trip time, so that packets overtake each
+    /// other.
     pub jitter: Duration,
 }
 

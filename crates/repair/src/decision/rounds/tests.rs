@@ -6,7 +6,8 @@ use super::*;
 
 const TAMBUR: Channel = Channel { to_bad: 0.068, to_good: 0.852, loss_good: 0.04, loss_bad: 0.5 };
 
-/// "Least overhead in % for at most 1e-4 missed", computed by another program; values above 100 % of parity left out.
+/// "Least overhead in % for at most 1e-4 missed", computed by another program; values above 100 % of parity
+/// left out.
 #[test]
 fn the_least_overhead_is_that_of_the_table() {
     for (channel, packets, expected) in [
@@ -78,7 +79,8 @@ fn cost(
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// No policy is cheaper: all of them are tried for a frame of two packets, two rounds and at most four packets in each.
+    /// No policy is cheaper: all of them are tried for a frame of two packets, two rounds and at most four
+    /// packets in each.
     #[test]
     fn no_policy_is_cheaper(
         to_bad in 0.01..0.5, to_good in 0.1..0.9, loss_good in 0.0..0.3, loss_bad in 0.3..1.0, price in 1.0..1e4,

@@ -4,7 +4,8 @@ use std::vec;
 
 const TAMBUR: Channel = Channel { to_bad: 0.068, to_good: 0.852, loss_good: 0.04, loss_bad: 0.5 };
 
-/// Shares of missed frames of 2,000,000 simulated ones (rank of a sliding window), by another program: values of the table of bounds.
+/// Shares of missed frames of 2,000,000 simulated ones (rank of a sliding window), by another program: values
+/// of the table of bounds.
 #[test]
 fn missed_frames_are_those_of_the_simulation() {
     for (channel, frames, share, expected) in [
@@ -18,7 +19,8 @@ fn missed_frames_are_those_of_the_simulation() {
         (Channel::bursts(0.05, 8.0), 6, 0.5, 1.7e-3),
     ] {
         let ratio = window_missed(&channel, 16, share, frames) / expected;
-        // Above: equations of frames that expired count as lost to later ones here. Below: the simulation's error.
+        // Above: equations of frames that expired count as lost to later ones here. Below: the simulation's
+        // error.
         assert!((0.85..1.2).contains(&ratio), "{channel:?}, window {frames}, share {share}: {ratio}");
     }
 }

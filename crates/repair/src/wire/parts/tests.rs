@@ -102,7 +102,8 @@ fn a_damaged_byte_costs_its_part_and_a_damaged_head_everything() {
     }
 }
 
-/// Of parts whose bytes are others, the checksum takes one in 65,536 for whole: 16 of 2^20, with a standard deviation of 4.
+/// Of parts whose bytes are others, the checksum takes one in 65,536 for whole: 16 of 2^20, with a standard
+/// deviation of 4.
 #[test]
 fn the_checksum_misses_what_it_must() {
     let whole = divided(&repeat(&[7; 16]));
