@@ -1,8 +1,9 @@
-//! FECFRAME over UDP with the sliding-window code RLC (RFC 6363, 8680, 8681): which symbols of a source were lost, and which of them the
-//! repair packets restore.
+//! FECFRAME over UDP with the sliding-window code RLC (RFC 6363, 8680, 8681): which symbols of a source were
+//! lost, and which of them the repair packets restore.
 //!
-//! A source packet ends with the number of its first symbol, and a repair packet begins with its window and its key. The
-//! coefficients follow from these, so that a decoder finds what can be solved without the data: it is given symbols of zeros.
+//! A source packet ends with the number of its first symbol, and a repair packet begins with its window and
+//! its key. The coefficients follow from these, so that a decoder finds what can be solved without the data:
+//! it is given symbols of zeros.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -24,7 +25,8 @@ const WINDOW: u32 = MAX_WINDOW as u32;
 const ROWS: usize = 256;
 /// Numbers that are further ahead belong to another stream.
 const MOST_AHEAD: u32 = 1 << 14;
-/// Repair symbols of a packet that are tried: each costs an operation per equation, and needs no byte of the capture.
+/// Repair symbols of a packet that are tried: each costs an operation per equation, and needs no byte of the
+/// capture.
 const MOST_TRIED: u32 = 16;
 /// Runs of lost symbols that are listed.
 const MOST_RUNS: usize = 100;

@@ -74,7 +74,8 @@ impl Inspector {
         self.protected.extend(sessions.into_iter().map(Protected::new));
     }
 
-    /// Processes a captured frame. The packets in it count later, once their copies are known: [`Inspector::poll`] has them.
+    /// Processes a captured frame. The packets in it count later, once their copies are known:
+    /// [`Inspector::poll`] has them.
     pub fn on_record(&mut self, record: &Record<'_>) {
         self.zero = Some(self.zero.map_or(record.at, |zero| zero.min(record.at)));
         self.summary.frames += 1;

@@ -75,10 +75,12 @@ impl Media {
     }
 }
 
-/// Reads the sources and repair flows of an SDP file. Without `a=group:FEC-FR`, its only repair flow protects all sources.
+/// Reads the sources and repair flows of an SDP file. Without `a=group:FEC-FR`, its only repair flow protects
+/// all sources.
 ///
 /// # Errors
-/// If a line is invalid, a group names no media description, or there is no source with a repair flow or more than 16.
+/// If a line is invalid, a group names no media description, or there is no source with a repair flow or more
+/// than 16.
 pub fn parse(text: &str) -> Result<Vec<Session>, SdpError> {
     let mut session_address = None;
     let mut media: Vec<Media> = Vec::new();

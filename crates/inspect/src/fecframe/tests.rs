@@ -35,7 +35,8 @@ fn repair(id: RepairId, symbols: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Numbers 10 to 19 in two blocks of five: 12 is lost, which one repair symbol restores, then 16 and 17, for which there is one, too.
+/// Numbers 10 to 19 in two blocks of five: 12 is lost, which one repair symbol restores, then 16 and 17, for
+/// which there is one, too.
 #[test]
 fn one_repair_symbol_restores_one_lost_symbol() {
     let mut file = File::new();
