@@ -12,8 +12,8 @@ use whimbrel_units::Instant;
 /// Time after which a connection is accepted again if one could not be.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The next connection. One that failed before it was accepted is skipped; one for which the system has no descriptor is tried again
-/// after a pause, as it would be reported again at once. Cancel safe.
+/// The next connection. One that failed before it was accepted is skipped; one for which the system has no
+/// descriptor is tried again after a pause, as it would be reported again at once. Cancel safe.
 pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -23,8 +23,9 @@ pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// A number of places for connections. Who comes when all are held takes the oldest place of the source that holds the most, so that
-/// a source can only shut out itself. A source is an IPv4 address, or a /64 network of IPv6.
+/// A number of places for connections. Who comes when all are held takes the oldest place of the source that
+/// holds the most, so that a source can only shut out itself. A source is an IPv4 address, or a /64 network
+/// of IPv6.
 #[derive(Clone, Debug)]
 pub struct Places {
     limit: usize,
@@ -67,8 +68,8 @@ impl Places {
         Place { number, held: self.held.clone(), taken }
     }
 
-    /// As [`Places::take`], for work that is only given up to a source that would still have less of it: `None` if all are held, and no
-    /// other source holds at least two places more.
+    /// As [`Places::take`], for work that is only given up to a source that would still have less of it:
+    /// `None` if all are held, and no other source holds at least two places more.
     pub fn share(&self, source: IpAddr) -> Option<Place> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = held.counts();
@@ -115,7 +116,8 @@ impl Drop for Place {
     }
 }
 
-/// The turns of sources at what one at a time can have. A source that had it while others were refused gives them precedence.
+/// The turns of sources at what one at a time can have. A source that had it while others were refused gives
+/// them precedence.
 #[derive(Debug, Default)]
 pub struct Turns {
     /// The source that has it, or had it last.

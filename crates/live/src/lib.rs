@@ -1,8 +1,9 @@
 //! The live page: what happens on connections, links and stations over time, in a browser.
 //!
-//! Whatever runs describes itself in a [`Recording`]: [`Track`]s (a connection, a flow, a link, a station) with series in [`Panel`]s, marks
-//! for events, tables, and a sentence that explains what is seen now. A [`Feed`] shares it with the [`server`], which sends
-//! new samples to browsers by server-sent events. [`document()`] makes one file of a recording, which works offline. The page is the same.
+//! Whatever runs describes itself in a [`Recording`]: [`Track`]s (a connection, a flow, a link, a station)
+//! with series in [`Panel`]s, marks for events, tables, and a sentence that explains what is seen now. A
+//! [`Feed`] shares it with the [`server`], which sends new samples to browsers by server-sent events.
+//! [`document()`] makes one file of a recording, which works offline. The page is the same.
 //!
 //! ```
 //! use whimbrel_live::{Panel, Recording, document};

@@ -177,7 +177,7 @@ impl Recording {
         SeriesId(self.series.len() - 1)
     }
 
-    /// Adds a sample at a time in seconds; series without a value, or with one that is not finite, have a hole.
+    /// Adds a sample at a time in seconds; series without a value, or with a non-finite one, have a hole.
     pub fn push(&mut self, time: f64, values: &[(SeriesId, f64)]) {
         if self.times.len() == MAX_SAMPLES {
             self.times.pop_front();
@@ -271,7 +271,8 @@ impl Recording {
         })
     }
 
-    /// What was added since a position, as the page reads it; `None` if series have come or more was added than is kept.
+    /// What was added since a position, as the page reads it; `None` if series have come or more was added
+    /// than is kept.
     pub(crate) fn since(&self, known: Position) -> Option<Value> {
         let now = self.position;
         let new = |now: u64, known: u64, kept: usize| {

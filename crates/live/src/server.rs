@@ -1,9 +1,11 @@
 //! The HTTP server: the page, its events, and what else a program serves.
 //!
-//! At an address that other hosts can reach, a request has to show a token. A page of a web site must not read the state through a browser
-//! of this host or its network: a request has to name this server by an address or by a name that no site of the web has, which a site's name that resolves to it
-//! is not (DNS rebinding), and a request on behalf of another origin is refused. Only POST and DELETE change anything, where a program
-//! takes them ([`Pages::takes`]). A client that is slow only loses its own place: events are made when it takes them.
+//! At an address that other hosts can reach, a request has to show a token. A page of a web site must not
+//! read the state through a browser of this host or its network: a request has to name this server by an
+//! address or by a name that no site of the web has, which a site's name that resolves to it is not (DNS
+//! rebinding), and a request on behalf of another origin is refused. Only POST and DELETE change anything,
+//! where a program takes them ([`Pages::takes`]). A client that is slow only loses its own place: events are
+//! made when it takes them.
 
 mod body;
 
@@ -46,7 +48,7 @@ const CLIENT_TIME: Duration = Duration::from_secs(30);
 const EVENT_TIME: Duration = Duration::from_secs(600);
 /// The most bytes of a request's body.
 const MAX_BODY: usize = 64 << 10;
-/// Top-level domains of local networks, which the public DNS does not have (RFC 6762, Section 3 and Appendix G).
+/// Top-level domains of local networks, which public DNS does not have (RFC 6762, Section 3 and Appendix G).
 const PRIVATE: [&str; 8] = ["local", "internal", "lan", "home", "corp", "private", "intranet", "localdomain"];
 /// Types of the pages.
 const JSON: &str = "application/json";
@@ -124,8 +126,8 @@ impl fmt::Display for Served {
     }
 }
 
-/// Serves the page from now on: to those who show the `chosen` token; without one to everybody at a loopback address, and at another one to
-/// those who show a new token.
+/// Serves the page from now on: to those who show the `chosen` token; without one to everybody at a loopback
+/// address, and at another one to those who show a new token.
 ///
 /// # Errors
 /// The address cannot be bound.

@@ -34,7 +34,8 @@ impl Token {
         Ok(Self(text))
     }
 
-    /// The one that somebody chose: 16 to 256 letters, digits and `-._~+/=`, which URLs and bearer tokens (RFC 6750) have as they are.
+    /// The one that somebody chose: 16 to 256 letters, digits and `-._~+/=`, which URLs and bearer tokens
+    /// (RFC 6750) have as they are.
     ///
     /// # Errors
     /// The token is shorter or longer, or has other characters.
@@ -52,7 +53,8 @@ impl Token {
         format!("?{NAME}={}", self.0)
     }
 
-    /// `true` if a request shows it: in the query, or as a bearer token (RFC 6750). The comparison takes the same time wherever they differ.
+    /// `true` if a request shows it: in the query, or as a bearer token (RFC 6750). The comparison takes the
+    /// same time wherever they differ.
     pub(crate) fn is_shown(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let query = uri.query().unwrap_or_default().split('&');
         let query = query.filter_map(|part| part.strip_prefix(NAME)?.strip_prefix('='));

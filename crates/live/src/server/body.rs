@@ -24,8 +24,8 @@ impl Content {
         Self::Text(Some(Bytes::from(text.into())))
     }
 
-    /// The events of a feed. One is made when the one before was taken: a reader that stops holds one, and then gets all that it has
-    /// missed as one.
+    /// The events of a feed. One is made when the one before was taken: a reader that stops holds one, and
+    /// then gets all that it has missed as one.
     pub(super) fn events(feed: Feed) -> Self {
         let (events, taken) = mpsc::channel(1);
         tokio::spawn(async move {
