@@ -33,7 +33,7 @@
 // application does not listen, 0 another reason.
 #define WHIMBREL_EVENT_DROPPED 2
 
-// The data of a packet arrived, and did not reach the peer's application. `value` is the packet's sequence number.
+// The data of a packet arrived and did not reach the peer's application. `value`: its sequence number.
 #define WHIMBREL_EVENT_DATA_DROPPED 3
 
 // The send queue has room after it has refused a datagram.
@@ -45,7 +45,8 @@
 // This end has stopped sending data for a handover; `detail` is 1 if the peer has asked for it.
 #define WHIMBREL_EVENT_FROZEN 6
 
-// This end sends data again. `detail`: 1 this end's application, 2 the peer, 3 a packet of the peer, 4 the time limit.
+// This end sends data again. `detail`: 1 this end's application, 2 the peer, 3 a packet of the peer, 4 the
+// time limit.
 #define WHIMBREL_EVENT_UNFROZEN 7
 
 // The largest datagram of the path is now `value` bytes.
@@ -81,7 +82,8 @@
 // Room for the text of an event, with the zero behind it.
 #define WHIMBREL_EVENT_TEXT 256
 
-// There is nothing to read now, the queue is full, or the handshake is not complete: wait for the descriptor.
+// There is nothing to read now, the queue is full, or the handshake is not complete: wait for the
+// descriptor.
 #define WHIMBREL_AGAIN -1
 
 // An argument is invalid.
@@ -173,7 +175,8 @@ typedef struct {
 
 // Measurements of a connection. Over several paths, rates and counts are sums over all paths.
 typedef struct {
-  // The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.
+  // The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not
+  // know it yet.
   double allowed_rate;
   // The rate at which the peer receives, in bit/s; NaN if unknown.
   double receive_rate;
@@ -203,8 +206,8 @@ typedef struct {
   uint64_t packets_lost_here;
   // Received datagrams that were dropped because the application has not read them in time.
   uint64_t receive_overflows;
-  // Datagrams that the kernel dropped at this end's UDP socket, as they came faster than they were read or had a wrong checksum;
-  // connections of one listener share it. 0 on systems other than Linux.
+  // Datagrams that the kernel dropped at this end's UDP socket, as they came faster than they were read or
+  // had a wrong checksum; connections of one listener share it. 0 on systems other than Linux.
   uint64_t kernel_drops;
   // Received datagrams that were not authentic, and discarded.
   uint64_t forgeries;
@@ -240,15 +243,15 @@ void whimbrel_config_free(whimbrel_config *config);
 // Secures nothing: data can be read and changed on the path, and anyone can connect.
 int whimbrel_config_plaintext(whimbrel_config *config);
 
-// Secures connections by a secret that both ends have: 20 random bytes or more. Both ends derive keys from it; a passphrase
-// could be guessed from recorded handshakes.
+// Secures connections by a secret that both ends have: 20 random bytes or more. Both ends derive keys from
+// it; a passphrase could be guessed from recorded handshakes.
 int whimbrel_config_secret(whimbrel_config *config,
                            const void *secret,
                            size_t size);
 
-// Authenticates this end by the private key in a file: PEM (PKCS #8) of the curve P-256 or P-384, as `whimbrel key`,
-// `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` and others make it. certificate_path names the certificate
-// that an authority has issued for it, or is NULL.
+// Authenticates this end by the private key in a file: PEM (PKCS #8) of the curve P-256 or P-384, as
+// `whimbrel key`, `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` and others make it.
+// certificate_path names the certificate that an authority has issued for it, or is NULL.
 int whimbrel_config_key_file(whimbrel_config *config,
                              const char *path,
                              const char *certificate_path);
@@ -256,13 +259,14 @@ int whimbrel_config_key_file(whimbrel_config *config,
 // Trusts the peer with that key: "SHA256:" and 43 characters. More calls trust more peers.
 int whimbrel_config_trust_fingerprint(whimbrel_config *config, const char *fingerprint);
 
-// Trusts peers with a certificate of one of the authorities in a PEM file, for the host `name`, or for any host if `name` is
-// NULL.
+// Trusts peers with a certificate of one of the authorities in a PEM file, for the host `name`, or for any
+// host if `name` is NULL.
 int whimbrel_config_trust_authorities(whimbrel_config *config,
                                       const char *path,
                                       const char *name);
 
-// Writes the fingerprint of the key of whimbrel_config_key_file, which peers trust, with a zero behind it: 51 bytes.
+// Writes the fingerprint of the key of whimbrel_config_key_file, which peers trust, with a zero behind it:
+// 51 bytes.
 int whimbrel_config_fingerprint(const whimbrel_config *config,
                                 char *out,
                                 size_t size);
@@ -270,50 +274,54 @@ int whimbrel_config_fingerprint(const whimbrel_config *config,
 // Sets the Service Code (RFC 4340, Section 8.1.2), which names the application. Both ends need the same.
 int whimbrel_config_service_code(whimbrel_config *config, uint32_t code);
 
-// Sets the congestion control of both directions: 2 is TCP-like (RFC 4341), 3 TFRC with a smooth rate (RFC 4342), 4 TFRC for small
-// packets (RFC 5622).
+// Sets the congestion control of both directions: 2 is TCP-like (RFC 4341), 3 TFRC with a smooth rate (RFC
+// 4342), 4 TFRC for small packets (RFC 5622).
 int whimbrel_config_ccid(whimbrel_config *config,
                          uint8_t ccid);
 
-// Limits the send queue to a number of datagrams and of bytes. If it is full, the oldest datagram is dropped, or, if `refuse`
-// is true, the new one is refused with WHIMBREL_AGAIN.
+// Limits the send queue to a number of datagrams and of bytes. If it is full, the oldest datagram is
+// dropped, or, if `refuse` is true, the new one is refused with WHIMBREL_AGAIN.
 int whimbrel_config_send_queue(whimbrel_config *config,
                                size_t datagrams,
                                size_t bytes,
                                bool refuse);
 
-// Limits the number of received datagrams that wait for the application; beyond it the oldest is dropped. The default is 4096.
+// Limits the number of received datagrams that wait for the application; beyond it the oldest is dropped.
+// The default is 4096.
 int whimbrel_config_receive_queue(whimbrel_config *config,
                                   size_t datagrams);
 
 // Sets the time after which a peer without any sign of life is given up. The default is a minute.
 int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 
-// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams arrive. Both ends need it, with the
-// same value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
+// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
+// arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
+// are not repaired in time are lost.
 int whimbrel_config_latency(whimbrel_config *config,
                             uint32_t latency_ms);
 
-// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler` names what chooses the path of each
-// datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on every path), "cheapest-first", "coded" (for connections with
-// a latency) or "handover". A client has the paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
+// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler`
+// names what chooses the path of each datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on
+// every path), "cheapest-first", "coded" (for connections with a latency) or "handover". A client has the
+// paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
 int whimbrel_config_multipath(whimbrel_config *config,
                               const char *scheduler);
 
-// Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own. The first one carries the handshake,
-// and the others join afterwards. More calls add more paths. Of a listener, it is a further address at which paths arrive.
+// Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own.
+// The first one carries the handshake, and the others join afterwards. More calls add more paths. Of a
+// listener, it is a further address at which paths arrive.
 int whimbrel_config_add_path(whimbrel_config *config,
                              const char *local);
 
-// Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both ends have to offer
-// them.
+// Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both
+// ends have to offer them.
 int whimbrel_config_mobile(whimbrel_config *config);
 
 // Reads an event. Returns 0, or WHIMBREL_AGAIN if there is none.
 int whimbrel_next_event(const whimbrel_socket *socket, whimbrel_event *event);
 
-// Returns a description of the last failure in this thread; empty if there was none. It is valid until the thread's next
-// failing call.
+// Returns a description of the last failure in this thread; empty if there was none. It is valid until the
+// thread's next failing call.
 const char *whimbrel_last_error(void);
 
 // Returns the code of the last failure in this thread, 0 if there was none: the reason for NULL.
@@ -322,8 +330,9 @@ int whimbrel_last_error_code(void);
 // Returns the version of the library, such as "0.1.0".
 const char *whimbrel_version(void);
 
-// Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to the DCCP port `port`. With the
-// UDP port 0, whimbrel_listener_address gives the one that the system has chosen.
+// Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to
+// the DCCP port `port`. With the UDP port 0, whimbrel_listener_address gives the one that the system has
+// chosen.
 whimbrel_listener *whimbrel_listen(const whimbrel_runtime *runtime,
                                    const whimbrel_config *config,
                                    const char *address,
@@ -341,8 +350,8 @@ int whimbrel_listener_address(const whimbrel_listener *listener, char *out, size
 // Returns the next connection; NULL with the code WHIMBREL_AGAIN if there is none.
 whimbrel_socket *whimbrel_accept(const whimbrel_listener *listener);
 
-// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative. Returns 1 if it is, and 0
-// if not.
+// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative.
+// Returns 1 if it is, and 0 if not.
 int whimbrel_listener_wait(const whimbrel_listener *listener,
                            int64_t timeout_ms);
 
@@ -352,9 +361,9 @@ whimbrel_runtime *whimbrel_runtime_new(void);
 // Frees a runtime, which may be NULL, as whimbrel_runtime_close does within two seconds.
 void whimbrel_runtime_free(whimbrel_runtime *runtime);
 
-// Frees a runtime, which may be NULL. Waits for at most timeout_ms milliseconds until the connections of freed sockets are closed,
-// with all that was sent. Returns 1 if they are, and 0 if some are not, or if some sockets are not freed: the thread then ends
-// after the last of them.
+// Frees a runtime, which may be NULL. Waits for at most timeout_ms milliseconds until the connections of
+// freed sockets are closed, with all that was sent. Returns 1 if they are, and 0 if some are not, or if some
+// sockets are not freed: the thread then ends after the last of them.
 int whimbrel_runtime_close(whimbrel_runtime *runtime,
                            uint32_t timeout_ms);
 
@@ -365,12 +374,12 @@ whimbrel_socket *whimbrel_connect(const whimbrel_runtime *runtime,
                                   const char *address,
                                   uint16_t port);
 
-// Closes the connection in good order, after what is queued was sent, and frees the socket, which may be NULL. Does not wait:
-// whimbrel_runtime_close does.
+// Closes the connection in good order, after what is queued was sent, and frees the socket, which may be
+// NULL. Does not wait: whimbrel_runtime_close does.
 void whimbrel_free(whimbrel_socket *socket);
 
-// Begins to close the connection in good order. Received data can still be read; at the end whimbrel_recv returns
-// WHIMBREL_CLOSED.
+// Begins to close the connection in good order. Received data can still be read; at the end whimbrel_recv
+// returns WHIMBREL_CLOSED.
 int whimbrel_close(const whimbrel_socket *socket);
 
 // Returns the descriptor that is readable while there are datagrams to read, and when the handshake or the
@@ -383,25 +392,26 @@ int whimbrel_event_fd(const whimbrel_socket *socket);
 // Returns 0 if the handshake was complete, WHIMBREL_AGAIN if it is not, and the reason why it has failed.
 int whimbrel_state(const whimbrel_socket *socket);
 
-// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative. Returns 1 if it is, and 0
-// if not.
+// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative.
+// Returns 1 if it is, and 0 if not.
 int whimbrel_wait(const whimbrel_socket *socket,
                   int64_t timeout_ms);
 
 // As whimbrel_wait, for the descriptor of events.
 int whimbrel_wait_event(const whimbrel_socket *socket, int64_t timeout_ms);
 
-// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. `number`,
-// unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names it. Returns 0, or WHIMBREL_AGAIN if the queue
-// is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
+// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is
+// negative. `number`, unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names
+// it. Returns 0, or WHIMBREL_AGAIN if the queue is full and refuses (whimbrel_config_send_queue): the event
+// WHIMBREL_EVENT_SEND_READY follows.
 int whimbrel_send(const whimbrel_socket *socket,
                   const void *data,
                   size_t size,
                   int64_t lifetime_ms,
                   uint64_t *number);
 
-// Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL. Returns its size,
-// which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
+// Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL.
+// Returns its size, which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
 int64_t whimbrel_recv(const whimbrel_socket *socket,
                       void *buffer,
                       size_t size,
@@ -410,28 +420,29 @@ int64_t whimbrel_recv(const whimbrel_socket *socket,
 // Returns the time in nanoseconds on the clock of the socket.
 int64_t whimbrel_now(const whimbrel_socket *socket);
 
-// Writes the fingerprint of the key by which the peer has authenticated itself, with a zero behind it: 51 bytes; empty if
-// nothing secures the connection.
+// Writes the fingerprint of the key by which the peer has authenticated itself, with a zero behind it: 51
+// bytes; empty if nothing secures the connection.
 int whimbrel_peer(const whimbrel_socket *socket,
                   char *out,
                   size_t size);
 
-// Freezes the connection for an outage of the path: WHIMBREL_FREEZE_LOCAL, _REMOTE or _BOTH. The peer takes part if both ends have
-// whimbrel_config_mobile.
+// Freezes the connection for an outage of the path: WHIMBREL_FREEZE_LOCAL, _REMOTE or _BOTH. The peer takes
+// part if both ends have whimbrel_config_mobile.
 int whimbrel_freeze(const whimbrel_socket *socket,
                     int scope);
 
 // Ends a freeze: the rate is what it was before.
 int whimbrel_unfreeze(const whimbrel_socket *socket, int scope);
 
-// Continues from the address that the system selects now, after a change of networks. Only clients can, if both ends have
-// whimbrel_config_mobile; WHIMBREL_EVENT_MOVE_CONFIRMED reports success.
+// Continues from the address that the system selects now, after a change of networks. Only clients can, if
+// both ends have whimbrel_config_mobile; WHIMBREL_EVENT_MOVE_CONFIRMED reports success.
 int whimbrel_rebind(const whimbrel_socket *socket);
 
 // Reads the measurements of a connection.
 int whimbrel_get_stats(const whimbrel_socket *socket, whimbrel_stats *stats);
 
-// Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a connection over one path has none.
+// Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a
+// connection over one path has none.
 int whimbrel_get_path(const whimbrel_socket *socket,
                       size_t index,
                       whimbrel_path *path);

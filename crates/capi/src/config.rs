@@ -133,8 +133,8 @@ pub unsafe extern "C" fn whimbrel_config_plaintext(config: *mut whimbrel_config)
     }
 }
 
-/// Secures connections by a secret that both ends have: 20 random bytes or more. Both ends derive keys from it; a passphrase
-/// could be guessed from recorded handshakes.
+/// Secures connections by a secret that both ends have: 20 random bytes or more. Both ends derive keys from
+/// it; a passphrase could be guessed from recorded handshakes.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -153,9 +153,9 @@ pub unsafe extern "C" fn whimbrel_config_secret(
     }
 }
 
-/// Authenticates this end by the private key in a file: PEM (PKCS #8) of the curve P-256 or P-384, as `whimbrel key`,
-/// `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` and others make it. certificate_path names the certificate
-/// that an authority has issued for it, or is NULL.
+/// Authenticates this end by the private key in a file: PEM (PKCS #8) of the curve P-256 or P-384, as
+/// `whimbrel key`, `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` and others make it.
+/// certificate_path names the certificate that an authority has issued for it, or is NULL.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -204,8 +204,8 @@ pub unsafe extern "C" fn whimbrel_config_trust_fingerprint(
     }
 }
 
-/// Trusts peers with a certificate of one of the authorities in a PEM file, for the host `name`, or for any host if `name` is
-/// NULL.
+/// Trusts peers with a certificate of one of the authorities in a PEM file, for the host `name`, or for any
+/// host if `name` is NULL.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -230,7 +230,8 @@ pub unsafe extern "C" fn whimbrel_config_trust_authorities(
     }
 }
 
-/// Writes the fingerprint of the key of whimbrel_config_key_file, which peers trust, with a zero behind it: 51 bytes.
+/// Writes the fingerprint of the key of whimbrel_config_key_file, which peers trust, with a zero behind it:
+/// 51 bytes.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -264,8 +265,8 @@ pub unsafe extern "C" fn whimbrel_config_service_code(config: *mut whimbrel_conf
     }
 }
 
-/// Sets the congestion control of both directions: 2 is TCP-like (RFC 4341), 3 TFRC with a smooth rate (RFC 4342), 4 TFRC for small
-/// packets (RFC 5622).
+/// Sets the congestion control of both directions: 2 is TCP-like (RFC 4341), 3 TFRC with a smooth rate (RFC
+/// 4342), 4 TFRC for small packets (RFC 5622).
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -282,8 +283,8 @@ pub unsafe extern "C" fn whimbrel_config_ccid(config: *mut whimbrel_config, ccid
     }
 }
 
-/// Limits the send queue to a number of datagrams and of bytes. If it is full, the oldest datagram is dropped, or, if `refuse`
-/// is true, the new one is refused with WHIMBREL_AGAIN.
+/// Limits the send queue to a number of datagrams and of bytes. If it is full, the oldest datagram is
+/// dropped, or, if `refuse` is true, the new one is refused with WHIMBREL_AGAIN.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -308,7 +309,8 @@ pub unsafe extern "C" fn whimbrel_config_send_queue(
     }
 }
 
-/// Limits the number of received datagrams that wait for the application; beyond it the oldest is dropped. The default is 4096.
+/// Limits the number of received datagrams that wait for the application; beyond it the oldest is dropped.
+/// The default is 4096.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -347,8 +349,9 @@ pub unsafe extern "C" fn whimbrel_config_idle_timeout(
     }
 }
 
-/// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams arrive. Both ends need it, with the
-/// same value; three to four round-trip times are enough. Datagrams that are not repaired in time are lost.
+/// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
+/// arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
+/// are not repaired in time are lost.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -363,9 +366,10 @@ pub unsafe extern "C" fn whimbrel_config_latency(config: *mut whimbrel_config, l
     }
 }
 
-/// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler` names what chooses the path of each
-/// datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on every path), "cheapest-first", "coded" (for connections with
-/// a latency) or "handover". A client has the paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
+/// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler`
+/// names what chooses the path of each datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on
+/// every path), "cheapest-first", "coded" (for connections with a latency) or "handover". A client has the
+/// paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -380,8 +384,9 @@ pub unsafe extern "C" fn whimbrel_config_multipath(
     }
 }
 
-/// Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own. The first one carries the handshake,
-/// and the others join afterwards. More calls add more paths. Of a listener, it is a further address at which paths arrive.
+/// Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own.
+/// The first one carries the handshake, and the others join afterwards. More calls add more paths. Of a
+/// listener, it is a further address at which paths arrive.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -394,8 +399,8 @@ pub unsafe extern "C" fn whimbrel_config_add_path(
     unsafe { change(config, |config| Ok(config.paths.add(pointers::text(local, "local")?)?)) }
 }
 
-/// Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both ends have to offer
-/// them.
+/// Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both
+/// ends have to offer them.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

@@ -16,7 +16,7 @@ pub const WHIMBREL_EVENT_CONNECTED: c_int = 1;
 /// passed, 2 the queue was full, 3 the connection has ended, 4 it is too large for the path, 5 the peer's
 /// application does not listen, 0 another reason.
 pub const WHIMBREL_EVENT_DROPPED: c_int = 2;
-/// The data of a packet arrived, and did not reach the peer's application. `value` is the packet's sequence number.
+/// The data of a packet arrived and did not reach the peer's application. `value`: its sequence number.
 pub const WHIMBREL_EVENT_DATA_DROPPED: c_int = 3;
 /// The send queue has room after it has refused a datagram.
 pub const WHIMBREL_EVENT_SEND_READY: c_int = 4;
@@ -24,7 +24,8 @@ pub const WHIMBREL_EVENT_SEND_READY: c_int = 4;
 pub const WHIMBREL_EVENT_SLOW_RECEIVER: c_int = 5;
 /// This end has stopped sending data for a handover; `detail` is 1 if the peer has asked for it.
 pub const WHIMBREL_EVENT_FROZEN: c_int = 6;
-/// This end sends data again. `detail`: 1 this end's application, 2 the peer, 3 a packet of the peer, 4 the time limit.
+/// This end sends data again. `detail`: 1 this end's application, 2 the peer, 3 a packet of the peer, 4 the
+/// time limit.
 pub const WHIMBREL_EVENT_UNFROZEN: c_int = 7;
 /// The largest datagram of the path is now `value` bytes.
 pub const WHIMBREL_EVENT_MAX_DATAGRAM: c_int = 8;

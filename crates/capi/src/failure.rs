@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use whimbrel_net::{ConnectionError, KeyError, NetError, SendError};
 
-/// There is nothing to read now, the queue is full, or the handshake is not complete: wait for the descriptor.
+/// There is nothing to read now, the queue is full, or the handshake is not complete: wait for the
+/// descriptor.
 pub const WHIMBREL_AGAIN: c_int = -1;
 /// An argument is invalid.
 pub const WHIMBREL_ERROR_ARGUMENT: c_int = -2;
@@ -105,8 +106,8 @@ fn caught<T>(call: impl FnOnce() -> Result<T, Failure>) -> Result<T, c_int> {
     })
 }
 
-/// Returns a description of the last failure in this thread; empty if there was none. It is valid until the thread's next
-/// failing call.
+/// Returns a description of the last failure in this thread; empty if there was none. It is valid until the
+/// thread's next failing call.
 #[unsafe(no_mangle)]
 pub extern "C" fn whimbrel_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().1.as_ptr()).unwrap_or(c"".as_ptr())

@@ -16,8 +16,9 @@ use crate::{failure, pointers};
 /// Accepts connections at one UDP port.
 pub struct whimbrel_listener(Listener);
 
-/// Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to the DCCP port `port`. With the
-/// UDP port 0, whimbrel_listener_address gives the one that the system has chosen.
+/// Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to
+/// the DCCP port `port`. With the UDP port 0, whimbrel_listener_address gives the one that the system has
+/// chosen.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -93,8 +94,8 @@ pub unsafe extern "C" fn whimbrel_accept(listener: *const whimbrel_listener) -> 
     })
 }
 
-/// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative. Returns 1 if it is, and 0
-/// if not.
+/// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative.
+/// Returns 1 if it is, and 0 if not.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

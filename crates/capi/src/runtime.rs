@@ -29,9 +29,9 @@ pub unsafe extern "C" fn whimbrel_runtime_free(runtime: *mut whimbrel_runtime) {
     unsafe { whimbrel_runtime_close(runtime, FREE_TIMEOUT_MS) };
 }
 
-/// Frees a runtime, which may be NULL. Waits for at most timeout_ms milliseconds until the connections of freed sockets are closed,
-/// with all that was sent. Returns 1 if they are, and 0 if some are not, or if some sockets are not freed: the thread then ends
-/// after the last of them.
+/// Frees a runtime, which may be NULL. Waits for at most timeout_ms milliseconds until the connections of
+/// freed sockets are closed, with all that was sent. Returns 1 if they are, and 0 if some are not, or if some
+/// sockets are not freed: the thread then ends after the last of them.
 ///
 /// # Safety
 /// Nothing uses the runtime any more.

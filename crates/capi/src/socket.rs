@@ -91,8 +91,8 @@ pub unsafe extern "C" fn whimbrel_connect(
     })
 }
 
-/// Closes the connection in good order, after what is queued was sent, and frees the socket, which may be NULL. Does not wait:
-/// whimbrel_runtime_close does.
+/// Closes the connection in good order, after what is queued was sent, and frees the socket, which may be
+/// NULL. Does not wait: whimbrel_runtime_close does.
 ///
 /// # Safety
 /// Nothing uses the socket any more.
@@ -105,8 +105,8 @@ pub unsafe extern "C" fn whimbrel_free(socket: *mut whimbrel_socket) {
     });
 }
 
-/// Begins to close the connection in good order. Received data can still be read; at the end whimbrel_recv returns
-/// WHIMBREL_CLOSED.
+/// Begins to close the connection in good order. Received data can still be read; at the end whimbrel_recv
+/// returns WHIMBREL_CLOSED.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -147,8 +147,8 @@ pub unsafe extern "C" fn whimbrel_state(socket: *const whimbrel_socket) -> c_int
     failure::number(|| unsafe { open(socket) }.map(|_| 0))
 }
 
-/// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative. Returns 1 if it is, and 0
-/// if not.
+/// Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative.
+/// Returns 1 if it is, and 0 if not.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -174,9 +174,10 @@ pub unsafe extern "C" fn whimbrel_wait_event(socket: *const whimbrel_socket, tim
     })
 }
 
-/// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is negative. `number`,
-/// unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names it. Returns 0, or WHIMBREL_AGAIN if the queue
-/// is full and refuses (whimbrel_config_send_queue): the event WHIMBREL_EVENT_SEND_READY follows.
+/// Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is
+/// negative. `number`, unless that is NULL, gets the number by which the event WHIMBREL_EVENT_DROPPED names
+/// it. Returns 0, or WHIMBREL_AGAIN if the queue is full and refuses (whimbrel_config_send_queue): the event
+/// WHIMBREL_EVENT_SEND_READY follows.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -201,8 +202,8 @@ pub unsafe extern "C" fn whimbrel_send(
     })
 }
 
-/// Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL. Returns its size,
-/// which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
+/// Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL.
+/// Returns its size, which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -243,8 +244,8 @@ pub unsafe extern "C" fn whimbrel_now(socket: *const whimbrel_socket) -> i64 {
     failure::number(|| Ok(unsafe { open(socket) }?.now().as_nanos() as i64))
 }
 
-/// Writes the fingerprint of the key by which the peer has authenticated itself, with a zero behind it: 51 bytes; empty if
-/// nothing secures the connection.
+/// Writes the fingerprint of the key by which the peer has authenticated itself, with a zero behind it: 51
+/// bytes; empty if nothing secures the connection.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -262,8 +263,8 @@ pub unsafe extern "C" fn whimbrel_peer(
     })
 }
 
-/// Freezes the connection for an outage of the path: WHIMBREL_FREEZE_LOCAL, _REMOTE or _BOTH. The peer takes part if both ends have
-/// whimbrel_config_mobile.
+/// Freezes the connection for an outage of the path: WHIMBREL_FREEZE_LOCAL, _REMOTE or _BOTH. The peer takes
+/// part if both ends have whimbrel_config_mobile.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -292,8 +293,8 @@ pub unsafe extern "C" fn whimbrel_unfreeze(socket: *const whimbrel_socket, scope
     })
 }
 
-/// Continues from the address that the system selects now, after a change of networks. Only clients can, if both ends have
-/// whimbrel_config_mobile; WHIMBREL_EVENT_MOVE_CONFIRMED reports success.
+/// Continues from the address that the system selects now, after a change of networks. Only clients can, if
+/// both ends have whimbrel_config_mobile; WHIMBREL_EVENT_MOVE_CONFIRMED reports success.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

@@ -12,7 +12,8 @@ use crate::{failure, pointers};
 /// Measurements of a connection. Over several paths, rates and counts are sums over all paths.
 #[repr(C)]
 pub struct whimbrel_stats {
-    /// The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not know it yet.
+    /// The rate at which congestion control lets this end send, in bit/s; NaN if it has none, or does not
+    /// know it yet.
     pub allowed_rate: f64,
     /// The rate at which the peer receives, in bit/s; NaN if unknown.
     pub receive_rate: f64,
@@ -42,8 +43,8 @@ pub struct whimbrel_stats {
     pub packets_lost_here: u64,
     /// Received datagrams that were dropped because the application has not read them in time.
     pub receive_overflows: u64,
-    /// Datagrams that the kernel dropped at this end's UDP socket, as they came faster than they were read or had a wrong checksum;
-    /// connections of one listener share it. 0 on systems other than Linux.
+    /// Datagrams that the kernel dropped at this end's UDP socket, as they came faster than they were read or
+    /// had a wrong checksum; connections of one listener share it. 0 on systems other than Linux.
     pub kernel_drops: u64,
     /// Received datagrams that were not authentic, and discarded.
     pub forgeries: u64,
@@ -99,7 +100,8 @@ pub struct whimbrel_path {
     pub stats: whimbrel_stats,
 }
 
-/// Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a connection over one path has none.
+/// Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a
+/// connection over one path has none.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

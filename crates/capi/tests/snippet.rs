@@ -1,4 +1,4 @@
-//! Programs of authors compile as C and as C++: the one in docs/embed.md, and one that sends text without a cast.
+//! Programs of authors compile as C and as C++: docs/embed.md, and one that sends text without a cast.
 
 use std::path::Path;
 use std::process::Command;
