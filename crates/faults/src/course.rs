@@ -30,7 +30,8 @@ pub(crate) struct Course {
     pub(crate) steps: u64,
     /// Packets that each end has sent at the last instant at which it sent any.
     bursts: [(Instant, u64); 2],
-    /// If requested: a capture with an interface for each host, path and direction; and a line for each packet, event and action.
+    /// If requested: a capture with an interface for each host, path and direction; and a line for each
+    /// packet, event and action.
     record: Option<(Capture, String)>,
 }
 

@@ -38,7 +38,8 @@ fn read(bytes: Vec<u8>, addresses: &PseudoHeader) -> Option<Packet> {
     checksum::verify(&bytes, addresses).then(|| Packet::decode(&Bytes::from(bytes)).ok()).flatten()
 }
 
-/// An attacker changes the packet and corrects its checksum. `saturate` is the share of changes to the ends of ranges.
+/// An attacker changes the packet and corrects its checksum. `saturate` is the share of changes to the ends
+/// of ranges.
 pub(crate) fn forge(
     packet: &Packet,
     addresses: &PseudoHeader,

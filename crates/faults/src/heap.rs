@@ -9,8 +9,8 @@ use whimbrel_wire::{Packet, Payload};
 #[cfg(test)]
 mod tests;
 
-/// Memory that certain code of this thread has allocated and not freed. The count is right as long as that code
-/// also drops what it creates: values that leave it are copied.
+/// Memory that certain code of this thread has allocated and not freed. The count is right as long as that
+/// code also drops what it creates: values that leave it are copied.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     bytes: i64,

@@ -80,8 +80,9 @@ impl Watched {
     }
 }
 
-/// Distance to a number that no packet of a trial has. It differs in so many bits that damage cannot lead there: a distance of
-/// one bit was once reached by a packet tampered with, and everything below the newest packet may have come.
+/// Distance to a number that no packet of a trial has. It differs in so many bits that damage cannot lead
+/// there: a distance of one bit was once reached by a packet tampered with, and everything below the newest
+/// packet may have come.
 const UNREACHED: u64 = 0x2aaa_aaaa_aaaa;
 
 impl Host {
@@ -203,9 +204,9 @@ impl Host {
     }
     /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
-        // A client may return to an address from which an old Request of its port has made a second connection. Numbers
-        // tell such connections apart. A challenge also goes to a candidate address of the other end. Resets of unknown
-        // connections do, too, but belong to no connection.
+        // A client may return to an address from which an old Request of its port has made a second
+        // connection. Numbers tell such connections apart. A challenge also goes to a candidate address of
+        // the other end. Resets of unknown connections do, too, but belong to no connection.
         let is_question = packet.packet_type() == PacketType::Sync;
         self.between_ports(packet)
             .filter(|handle| {
@@ -338,8 +339,8 @@ impl Host {
         let before = watched.seen.replace(after.clone());
         watched.flow.on_sent(now, packet, before.as_ref().unwrap_or(&after), &after);
     }
-    /// A packet is about to be processed, which may be for any connection between its ports, from any address of
-    /// the other end.
+    /// A packet is about to be processed, which may be for any connection between its ports, from any address
+    /// of the other end.
     pub(crate) fn on_arrival(&mut self, source: SocketAddr, packet: &Packet) {
         let is_for = |handle: &ConnectionHandle| {
             self.endpoint.remote(*handle) == Some(source) || self.may_move(*handle)
@@ -366,7 +367,8 @@ impl Host {
         };
         match event {
             Event::Connected { sender_ccid, receiver_ccid } => {
-                // The opening time of a connection that is reported late is unknown: the path may have changed in the meantime.
+                // The opening time of a connection that is reported late is unknown: the path may have
+                // changed in the meantime.
                 if self.resumed != Some(now) {
                     watched.sizes.on_open(now);
                 }

@@ -2,10 +2,10 @@
 //!
 //! A *trial* is drawn from one number: configurations of both hosts, two paths that lose, duplicate,
 //! reorder, delay by minutes, mark, truncate and damage packets, routes that carry smaller or larger packets
-//! than before, with or without ICMP, partitions, a NAT that loses its mapping, clients that move from network to
-//! network and back, and applications that send in bursts, read slowly, discard received data, predict handovers
-//! rightly or wrongly, close and abort at any time. The same number gives the same packets, byte for byte. After
-//! every event the laws are checked:
+//! than before, with or without ICMP, partitions, a NAT that loses its mapping, clients that move from
+//! network to network and back, and applications that send in bursts, read slowly, discard received data,
+//! predict handovers rightly or wrongly, close and abort at any time. The same number gives the same packets,
+//! byte for byte. After every event the laws are checked:
 //!
 //! | law | where |
 //! |---|---|
@@ -21,10 +21,11 @@
 //! | data are sent no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
 //! | once the applications have closed, all connections end | [`world`] |
 //!
-//! [`multipath`] has trials of connections over several paths, and [`repair`] of connections that repair losses, with laws of their own.
+//! [`multipath`] has trials of connections over several paths, and [`repair`] of connections that repair
+//! losses, with laws of their own.
 //!
-//! This crate uses only the public interface of `proto`. The laws are written from the RFCs, not from the code
-//! under test: a broken law panics, and the campaign prints the command that reproduces it.
+//! This crate uses only the public interface of `proto`. The laws are written from the RFCs, not from the
+//! code under test: a broken law panics, and the campaign prints the command that reproduces it.
 //!
 //! # Design
 //!

@@ -96,8 +96,8 @@ pub struct HostPlan {
     pub latency: Duration,
     /// The share of datagrams that its applications discard.
     pub discards: f64,
-    /// Packets that arrive within this time are passed to it together, as in a receive that the network card or the
-    /// kernel has coalesced.
+    /// Packets that arrive within this time are passed to it together, as in a receive that the network card
+    /// or the kernel has coalesced.
     pub coalesces: Option<Duration>,
     /// Initial sequence numbers, without the clock's share; random if `None`.
     pub numbers: Option<u64>,
@@ -145,8 +145,8 @@ impl Plan {
         plan
     }
 
-    /// The trial with that number, without numbers that wrap, coalesced receives, crowds and saturated fields, and
-    /// without a steady end.
+    /// The trial with that number, without numbers that wrap, coalesced receives, crowds and saturated
+    /// fields, and without a steady end.
     pub fn draw_plain(seed: u64) -> Self {
         let streams = RandomStreams::new(seed, 0);
         let mut dice = Dice(streams.stream("plan", "hosts"));
@@ -224,7 +224,8 @@ impl Plan {
     }
 }
 
-/// The longest time to the end once the applications have closed, with a maximum segment lifetime of at most `msl`.
+/// The longest time to the end once the applications have closed, with a maximum segment lifetime of at most
+/// `msl`.
 fn patience(msl: Duration) -> Duration {
     msl * 7 + Duration::from_secs(240)
 }

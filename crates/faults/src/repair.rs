@@ -1,5 +1,5 @@
-//! Trials of repair: two connections with the layer on each, on a path that loses, duplicates, reorders, damages and cuts, or has an
-//! attacker. Applications send frames in both directions.
+//! Trials of repair: two connections with the layer on each, on a path that loses, duplicates, reorders,
+//! damages and cuts, or has an attacker. Applications send frames in both directions.
 //!
 //! | law | |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | told apart | an end without repair gets and sends datagrams as they are |
 //! | closed | the end is reported to both ends once, and no datagram after it |
 //!
-//! Where packets were changed without a trace, a coded packet can spread that to others. Then *once* is about repetitions alone, and *no
-//! worse* does not apply.
+//! Where packets were changed without a trace, a coded packet can spread that to others. Then *once* is about
+//! repetitions alone, and *no worse* does not apply.
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
@@ -124,7 +124,8 @@ fn layer(dice: &mut Dice) -> RepairConfig {
     config
 }
 
-/// Runs the trial with that number. `record` keeps a capture and a log. A broken law, or any other panic, is part of the result.
+/// Runs the trial with that number. `record` keeps a capture and a log. A broken law, or any other panic, is
+/// part of the result.
 pub fn run_repair_trial(seed: u64, record: bool) -> Trial {
     run_world(seed, World::new(RepairPlan::draw(seed), record))
 }

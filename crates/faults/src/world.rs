@@ -33,11 +33,11 @@ pub struct World {
     /// `true` if the client's drivers were notified of the last change.
     is_move_known: bool,
     ledger: Ledger,
-    /// Client ports for which the server has accepted connections, and those it has accepted more than one for.
+    /// Client ports for which the server has accepted connections, and those with more than one.
     accepted: BTreeSet<u16>,
     accepted_again: BTreeSet<u16>,
-    /// Client ports that the server has invited. If that crosses a Request that was answered with a cookie, the ends
-    /// may have different keys.
+    /// Client ports that the server has invited. If that crosses a Request that was answered with a cookie,
+    /// the ends may have different keys.
     invited: BTreeSet<u16>,
     /// Routers' messages in transit.
     reports: Vec<(Instant, Report)>,

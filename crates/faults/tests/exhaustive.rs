@@ -59,9 +59,10 @@ fn check_outcome(scenario: &Scenario, outcome: &Outcome) -> bool {
     failed
 }
 
-/// RFC 4340 aborts a handshake in which a Request arrives after one that was sent later: it is sequence-invalid
-/// and answered with a Sync (Section 7.5.4), to which a client in REQUEST answers Packet Error (Section 8.3.1).
-/// A client that detects the end only by the server's answer to its next Request receives "No Connection".
+/// RFC 4340 aborts a handshake in which a Request arrives after one that was sent later: it is
+/// sequence-invalid and answered with a Sync (Section 7.5.4), to which a client in REQUEST answers Packet
+/// Error (Section 8.3.1). A client that detects the end only by the server's answer to its next Request
+/// receives "No Connection".
 fn is_late_request(error: ConnectionError) -> bool {
     use ResetCode::{NoConnection, PacketError};
     matches!(error, ConnectionError::Reset(reset) if matches!(reset.code, PacketError | NoConnection))

@@ -129,8 +129,8 @@ impl MultipathPlan {
     pub fn has_attacker(&self) -> bool {
         self.lines.iter().any(|line| line.forge > 0.0)
     }
-    /// `true` if nothing but the applications may end the connection: its first path is clean, and neither commands nor an attacker end
-    /// subflows.
+    /// `true` if nothing but the applications may end the connection: its first path is clean, and neither
+    /// commands nor an attacker end subflows.
     pub fn must_live(&self) -> bool {
         !self.is_hostile_everywhere && !self.has_commands && !self.has_attacker()
     }

@@ -25,11 +25,12 @@ const PORT: u16 = 5_001;
 const MAX_REMEMBERED: usize = 512;
 /// Subflows that a connection keeps: eight live ones, and four times as many including those that have ended.
 const MAX_SUBFLOWS: usize = 32;
-/// The longest time without a datagram at the receiver of a stream whose first path is clean. Data on a path that fails are lost for
-/// a retransmission timeout, which is a second before the first measurement and doubles with the variation of a bad path.
+/// The longest time without a datagram at the receiver of a stream whose first path is clean. Data on a path
+/// that fails are lost for a retransmission timeout, which is a second before the first measurement and
+/// doubles with the variation of a bad path.
 const LONGEST_GAP: Duration = Duration::from_secs(4);
-/// Time for a close to complete: closing takes four MSL at most (`TimerConfig::rfc4340`), TIMEWAIT two (RFC 4340, Section 8.3), and
-/// the rest is the longest time on a path.
+/// Time for a close to complete: closing takes four MSL at most (`TimerConfig::rfc4340`), TIMEWAIT two (RFC
+/// 4340, Section 8.3), and the rest is the longest time on a path.
 const CLOSING_TIME: Duration = Duration::from_secs(4 * MSL + 2 * MSL + 10);
 /// The maximum segment lifetime in seconds (RFC 4340, Section 3.4).
 const MSL: u64 = 120;
@@ -286,7 +287,7 @@ impl World {
                 self.course.tally.add("datagrams on clean paths", host.left.len() as u64);
             }
         }
-        // An end that sends nothing does not notice that its peer has gone: RFC 4340 has no time limit for that.
+        // An end that sends nothing does not notice that its peer has gone: RFC 4340 sets no time limit.
         self.act(1 - by, |connection, now| connection.close(now));
         self.run_for(CLOSING_TIME);
         for (number, host) in self.hosts.iter().enumerate() {

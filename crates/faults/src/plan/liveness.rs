@@ -1,5 +1,5 @@
-//! A path that carries data again, at random: after any datagram sizes, pauses, outages and packet sizes of the path, a
-//! steady application gets its rate.
+//! A path that carries data again, at random: after any datagram sizes, pauses, outages and packet sizes of
+//! the path, a steady application gets its rate.
 
 use whimbrel_proto::{Config, PathMtuDiscovery};
 use whimbrel_units::{Duration, Instant};
@@ -17,8 +17,8 @@ pub struct Steady {
     pub due: Instant,
 }
 
-/// Time limit for the recovery of the rate: a sender at the least rate sends once in 64 seconds (RFC 5348, Section 4.3,
-/// t_mbi); after the acknowledgement of that packet it may double its rate each round-trip time.
+/// Time limit for the recovery of the rate: a sender at the least rate sends once in 64 seconds (RFC 5348,
+/// Section 4.3, t_mbi); after the acknowledgement of that packet it may double its rate each round-trip time.
 const RECOVERY: Duration = Duration::from_secs(100);
 /// Time over which the rate is measured.
 const MEASURED: Duration = Duration::from_secs(10);

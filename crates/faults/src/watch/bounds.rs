@@ -65,7 +65,8 @@ pub(crate) fn check_endpoint(config: &EndpointConfig, seen: &EndpointSnapshot, t
     // Each connection has one valid deadline. Others may be outdated, or belong to connections that have
     // ended: as many again and 64 are kept before they are removed.
     assert!(seen.deadlines <= 64 + 2 * seen.connections, "{seen:?}");
-    // Bursts of an eighth of a second: of Resets, and of Responses without state, which each client's address has its own of.
+    // Bursts of an eighth of a second: of Resets, and of Responses without state, which each client's address
+    // has its own of.
     let burst = |rate: u32| 1 + rate as usize / 8;
     let answers = burst(config.resets_per_second) + ADDRESSES * burst(config.stateless_responses_per_second);
     assert!(seen.refusals <= answers, "{seen:?}");

@@ -67,8 +67,8 @@ impl Flow {
             self.window.on_change(now, &seen.sender);
         }
     }
-    /// Distance of a packet's number from the last one sent: small for a packet of this connection. Before the first
-    /// one, any number may be its start.
+    /// Distance of a packet's number from the last one sent: small for a packet of this connection. Before
+    /// the first one, any number may be its start.
     pub(crate) fn distance(&self, packet: &Packet) -> u64 {
         let Some(last) = self.last else { return UNKNOWN_DISTANCE };
         whole(packet.sequence, packet.extended, self.last).distance_from(last).unsigned_abs()
@@ -87,7 +87,7 @@ impl Flow {
         before: &ConnectionSnapshot,
         after: &ConnectionSnapshot,
     ) {
-        // A Reset may answer a packet of no connection, with numbers of that packet's (RFC 4340, Section 8.3.1).
+        // A Reset may answer a packet of no connection, with that packet's numbers (RFC 4340, Section 8.3.1).
         if packet.packet_type() == PacketType::Reset {
             return;
         }

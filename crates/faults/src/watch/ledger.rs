@@ -94,8 +94,8 @@ impl Ledger {
         let before = self.entries[tag].refused.replace(code);
         assert!(before.is_none(), "datagram {tag} was reported as dropped twice: {before:?}, {code:?}");
     }
-    /// A datagram was delivered at `to`, on its connection number `connection` with the client's `port`. `corrupted`:
-    /// how many packets of the trial have had their data changed without a trace.
+    /// A datagram was delivered at `to`, on its connection number `connection` with the client's `port`.
+    /// `corrupted`: how many packets of the trial have had their data changed without a trace.
     pub(crate) fn delivered(
         &mut self,
         to: Side,
@@ -129,10 +129,10 @@ impl Ledger {
         }
         match entry.arrived.replace(connection) {
             None => Ok(()),
-            // A server that has sent its Reset keeps no state (RFC 4340, Section 8.3). Until that has reached the client, an
-            // old copy of its Request makes a new connection, on which old copies of its data are valid data.
-            // A client that returns to the address of that Request sends to that connection until its own has followed it there:
-            // then the older one receives the copies.
+            // A server that has sent its Reset keeps no state (RFC 4340, Section 8.3). Until that has reached
+            // the client, an old copy of its Request makes a new connection, on which old copies of its data
+            // are valid data. A client that returns to the address of that Request sends to that connection
+            // until its own has followed it there: then the older one receives the copies.
             Some(other)
                 if to == Side::Server && (other < connection || (self.has_moved && other != connection)) =>
             {

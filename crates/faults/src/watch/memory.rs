@@ -14,8 +14,8 @@ use crate::tally::Tally;
 const QUEUED: usize = 64;
 /// Bytes kept of a packet that was sent until it is known to have arrived.
 const SENT: usize = 24;
-/// CCID 4 stores sent packets for that many round-trip times, and sends data at least a Min Interval apart (RFC
-/// 4828, Section 3), with as many acknowledgements in between.
+/// CCID 4 stores sent packets for that many round-trip times, and sends data at least a Min Interval apart
+/// (RFC 4828, Section 3), with as many acknowledgements in between.
 const REMEMBERED_ROUND_TRIPS: u64 = 8;
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes kept of an Ack Vector that was sent.
@@ -34,8 +34,8 @@ const HOLE: usize = 16;
 const HOLES: usize = 256;
 /// Bytes of the gaps whose class waits for the decision on their packets, which are limited in number.
 const GAPS: usize = 64 * 96;
-/// Bytes for the outcomes that one packet reports for the first time, of Ack Vectors and of Data Dropped. One packet may
-/// report all those sent before, but the room for more is not kept.
+/// Bytes for the outcomes that one packet reports for the first time, of Ack Vectors and of Data Dropped. One
+/// packet may report all those sent before, but the room for more is not kept.
 const NEWS: usize = 2 * 256 * 16;
 /// Bytes of both ends of the congestion control, and of all other parts of fixed size.
 const FIXED: usize = 4_096;
@@ -43,10 +43,11 @@ const FIXED: usize = 4_096;
 const MOBILE: usize = 4_096;
 /// Bytes kept of a connection by its endpoint: places in tables, the tag of its cookie.
 const PLACE: usize = 512;
-/// Bytes of a listener, its configuration and its number; and of a node of the tree of ports, which has eleven places, each of a port
-/// and a vector, a pointer and two lengths of 16 bits.
+/// Bytes of a listener, its configuration and its number; and of a node of the tree of ports, which has
+/// eleven places, each of a port and a vector, a pointer and two lengths of 16 bits.
 const LISTENER: usize = size_of::<Config>() + PREFERENCES + 2 * size_of::<u64>() + NODE.next_multiple_of(8);
-/// Bytes of the feature preferences that follow from a configuration, which connections share, and of reference counts.
+/// Bytes of the feature preferences that follow from a configuration, which connections share, and of
+/// reference counts.
 const PREFERENCES: usize = 3_072;
 const NODE: usize =
     11 * (size_of::<u16>() + size_of::<Vec<Config>>()) + size_of::<usize>() + 2 * size_of::<u16>();

@@ -1,4 +1,4 @@
-//! An application that requests ordered delivery receives datagrams in order, and none waits longer than D_max.
+//! An application that requests ordered delivery receives datagrams in order; none waits longer than D_max.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ use crate::tally::Tally;
 #[cfg(test)]
 mod tests;
 
-/// The largest sequence window (RFC 4340, Section 7.5.2). A packet tampered with can move the window as far. Several such
-/// moves lead more than half around the sequence space, where circular arithmetic takes older numbers for newer ones
-/// (Section 7.1): there is no order across them.
+/// The largest sequence window (RFC 4340, Section 7.5.2). A packet tampered with can move the window as far.
+/// Several such moves lead more than half around the sequence space, where circular arithmetic takes older
+/// numbers for newer ones (Section 7.1): there is no order across them.
 const LARGEST_WINDOW: u64 = 1 << 46;
 
 /// The datagrams that one end's application has received.
@@ -40,8 +40,8 @@ impl Order {
     /// The application receives the datagram of that packet.
     pub(crate) fn on_datagram(&mut self, config: &Config, sequence: SeqNo) {
         let is_ordered = config.receive.reorder_delay.is_some() && config.receive.late != LatePolicy::Deliver;
-        // The datagram queued when the first Request or Response left is in all copies of it, and precedes all others,
-        // regardless of the number of the copy that arrived.
+        // The datagram queued when the first Request or Response left is in all copies of it, and precedes
+        // all others, regardless of the number of the copy that arrived.
         if self.newest.is_none() && self.handshakes.contains(&sequence.value()) {
             return;
         }

@@ -19,13 +19,14 @@ const NOMINAL: ByteCount = ByteCount::new(1460);
 pub(crate) struct Pace {
     /// The nominal send time of the last packet.
     nominal: Option<Instant>,
-    /// The sender may have been kept from before: its nominal times are unknown, up to what it may catch up on.
+    /// The sender may be kept from before: its nominal times are unknown, up to what it may catch up on.
     may_be_behind: bool,
 }
 
 impl Pace {
-    /// After a change of address. The congestion control begins anew, or is kept where only the port has changed: the sender
-    /// may then use the send times that it missed while it waited for proof of the address.
+    /// After a change of address. The congestion control begins anew, or is kept where only the port has
+    /// changed: the sender may then use the send times that it missed while it waited for proof of the
+    /// address.
     pub(crate) fn resumed() -> Self {
         Self { nominal: None, may_be_behind: true }
     }
@@ -46,7 +47,8 @@ impl Pace {
         let cost = match ccid {
             // The least rate counts nominal segments, of which small packets are a part.
             Ccid::TFRC_SP => (least / rate.max(NOMINAL / LONGEST)).max(MIN_INTERVAL),
-            // The least rate is one segment, of the average size, in 64 seconds; a packet costs what its own size does.
+            // The least rate is one segment, of the average size, in 64 seconds; a packet costs what its own
+            // size does.
             _ => least / rate.max(NOMINAL / LONGEST),
         };
         // Nanoseconds are rounded.

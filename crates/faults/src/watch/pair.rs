@@ -5,8 +5,9 @@ use whimbrel_proto::feature::Location;
 use whimbrel_proto::{Connection, State};
 use whimbrel_wire::option::FeatureNumber;
 
-/// `true` if a server may be in state `server` while its client is in `client`. `None`: it does not exist yet, or
-/// no longer. `stateless`: servers may answer Requests without a connection (RFC 4340, Section 8.1.4).
+/// `true` if a server may be in state `server` while its client is in `client`. `None`: it does not exist
+/// yet, or no longer. `stateless`: servers may answer Requests without a connection (RFC 4340, Section
+/// 8.1.4).
 pub fn fit(client: State, server: Option<State>, was_accepted: bool, stateless: bool) -> bool {
     use State::{
         CloseReq, Closed, Closing, Invited, Listen, Listen1, Open, PartOpen, Request, Respond, TimeWait,

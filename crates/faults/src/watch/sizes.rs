@@ -10,27 +10,28 @@ mod tests;
 
 /// Bytes of a packet besides its datagram: the longest header, and room for options.
 pub(crate) const OVERHEAD: usize = 52;
-/// BASE_PLPMTU (RFC 8899, Section 5.1.2), and the size that every host accepts over UDP and IPv4 (MIN_PLPMTU).
+/// BASE_PLPMTU (RFC 8899, Section 5.1.2), and the size that every host accepts over UDP and IPv4
+/// (MIN_PLPMTU).
 const BASE: usize = 1_200;
 const MIN: usize = 548;
 /// Searches end where less could be gained.
 const RESOLUTION: usize = 16;
-/// Time for which a confirmed size is trusted, and round-trip times for which it is at least: those in which the answer to
-/// its probe counts as under way.
+/// Time for which a confirmed size is trusted, and round-trip times for which it is at least: those in which
+/// the answer to its probe counts as under way.
 const TRUST: Duration = Duration::from_secs(5);
 const TRUST_IN_RTT: u64 = 4;
-/// Probes without an answer until a size counts as too large (RFC 8899, Section 5.1.2), of the size in use and of
-/// the base size, one of the least, and what a timer may have left of one before.
+/// Probes without an answer until a size counts as too large (RFC 8899, Section 5.1.2), of the size in use
+/// and of the base size, one of the least, and what a timer may have left of one before.
 const PROBES: u64 = 3 + 3 + 1 + 1;
-/// Time after which a search is complete without a change of the path, at round-trip times of up to a quarter of a
-/// second: ten sizes, three probes each, a second for each.
+/// Time after which a search is complete without a change of the path, at round-trip times of up to a quarter
+/// of a second: ten sizes, three probes each, a second for each.
 const SEARCH: Duration = Duration::from_secs(40);
 
 /// One direction of a connection that discovers sizes, on a path that does nothing else to packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
-    /// Time at which the first data packet was lost for its size since the path last changed, and the first one
-    /// after the size was no longer trusted: with that one, probing begins.
+    /// Time at which the first data packet was lost for its size since the path last changed, and the first
+    /// one after the size was no longer trusted: with that one, probing begins.
     vanishing_since: Option<Instant>,
     doubtful_since: Option<Instant>,
     /// Time since which the connection is open, and the path unchanged.
@@ -85,8 +86,9 @@ impl Sizes {
         mtu: usize,
     ) -> bool {
         let probes = matches!(mode, PathMtuDiscovery::FromBase | PathMtuDiscovery::FromLargest);
-        // Probes are subject to congestion control (RFC 8899, Section 3): a sender that may not send a large packet in a
-        // second, because its receiver drops most of them, say, cannot try a size in that time either.
+        // Probes are subject to congestion control (RFC 8899, Section 3): a sender that may not send a large
+        // packet in a second, because its receiver drops most of them, say, cannot try a size in that time
+        // either.
         let largest = (wanted + OVERHEAD) as f64;
         let is_fast_enough = |rate: DataRate| rate.as_bytes_per_second() >= largest;
         if !self.has_had_time(now) || !probes || !seen.sender.allowed_rate.is_none_or(is_fast_enough) {

@@ -1,5 +1,6 @@
 //! CCID 2: the packets certainly in the network fit into the congestion window, and the window grows by
-//! no more than the packets acknowledged (RFC 4341, Section 5), but for the return to its size before a reduction that was needless.
+//! no more than the packets acknowledged (RFC 4341, Section 5), but for the return to its size before a
+//! reduction that was needless.
 
 use std::collections::VecDeque;
 
@@ -15,8 +16,8 @@ const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 /// An observer's lower bound of the packets in the network.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// Data packets that no acknowledgement can have covered, and that no timeout has removed: they are in the
-    /// network, or lost without detection.
+    /// Data packets that no acknowledgement can have covered, and that no timeout has removed: they are in
+    /// the network, or lost without detection.
     in_flight: VecDeque<SeqNo>,
     /// Data packets that were given up, and may be acknowledged after all.
     given_up: VecDeque<SeqNo>,
@@ -25,7 +26,7 @@ pub(crate) struct Window {
     /// The window's size when last seen, and how much it grew in all.
     cwnd: Option<u32>,
     grown: u64,
-    /// The window before the last reduction, to which it returns at once if the reduction was needless (RFC 4015).
+    /// The window before the last reduction, to which it returns if the reduction was needless (RFC 4015).
     reduced_from: u32,
     /// Time of the sender's last timeout.
     timed_out: Option<Instant>,

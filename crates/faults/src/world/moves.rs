@@ -60,7 +60,8 @@ impl World {
             }
         }
     }
-    /// A connection has ended: checks that a move of its client was not the reason, if both had agreed on moves.
+    /// A connection has ended: checks that a move of its client was not the reason, if both had agreed on
+    /// moves.
     pub(super) fn check_end(&mut self, side: Side, handle: ConnectionHandle, event: &Event) {
         let Event::Closed(ConnectionError::Reset(reset)) = event else { return };
         let [client, server] = &self.hosts;
