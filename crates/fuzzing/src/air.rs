@@ -1,4 +1,5 @@
-//! Any bytes as a capture in monitor mode: the analysis never panics, and its shares and counts are consistent.
+//! Any bytes as a capture in monitor mode: the analysis never panics, and its shares and counts are
+//! consistent.
 
 use whimbrel_inspect::capacity::{CapacityAnalysis, CapacityConfig, EstimateReport};
 use whimbrel_inspect::capture::CaptureReader;

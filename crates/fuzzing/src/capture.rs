@@ -46,7 +46,7 @@ pub fn check(data: &[u8]) {
     assert!(packets == read || is_rtp && packets > read, "{packets} {read}");
 }
 
-/// Each stream has packets in the order of their times, and the numbers of those that were not lost do not repeat.
+/// Each stream has packets in the order of their times, and the numbers of packets not lost do not repeat.
 fn check_streams(data: &[u8]) {
     for viewpoint in [Viewpoint::Receiver, Viewpoint::Sender] {
         let Ok(mut reader) = CaptureReader::new(data) else { return };

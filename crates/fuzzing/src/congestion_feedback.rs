@@ -2,7 +2,8 @@
 
 use whimbrel_wire::congestion_feedback::CongestionFeedback;
 
-/// Decodes `data`; a report must be the same after encoding and decoding, and not larger than the bytes it came from.
+/// Decodes `data`; a report must be the same after encoding and decoding, and not larger than the bytes it
+/// came from.
 ///
 /// # Panics
 /// If it is not.

@@ -1,5 +1,5 @@
-//! A whole connection with arbitrary input: packets with numbers in and near its windows, timeouts, commands, and
-//! the packets of an honest peer.
+//! A whole connection with arbitrary input: packets with numbers in and near its windows, timeouts, commands,
+//! and the packets of an honest peer.
 
 use arbitrary::{Result, Unstructured};
 use bytes::Bytes;

@@ -6,7 +6,8 @@ use whimbrel_wifi::routing::dsdv::{Dsdv, DsdvConfig, DsdvUpdate};
 
 use crate::routing::{Driven, ME};
 
-/// One input: a byte that selects the rules, then a sequence of updates, each after a byte of control and its length.
+/// One input: a byte that selects the rules, then a sequence of updates, each after a byte of control and its
+/// length.
 ///
 /// # Panics
 ///

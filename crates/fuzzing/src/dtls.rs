@@ -1,5 +1,5 @@
-//! A DTLS handshake and data on a path that an attacker controls: datagrams are dropped, repeated, delayed, changed and made up.
-//! Only what the authentic peer has sent is delivered, once at most.
+//! A DTLS handshake and data on a path that an attacker controls: datagrams are dropped, repeated, delayed,
+//! changed and made up. Only what the authentic peer has sent is delivered, once at most.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::LazyLock;

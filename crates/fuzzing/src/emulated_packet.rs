@@ -1,8 +1,8 @@
 //! Any bytes as what a TUN device hands over: a header of virtio, and a packet or an aggregate of TCP or UDP.
 //!
-//! The packet's fields are read and its ECN field is written; an aggregate is split into packets, which are joined and split again.
-//! Nothing panics, an aggregate becomes a bounded number of packets, these have its data and correct checksums and lengths, and
-//! joining them loses nothing.
+//! The packet's fields are read and its ECN field is written; an aggregate is split into packets, which are
+//! joined and split again. Nothing panics, an aggregate becomes a bounded number of packets, these have its
+//! data and correct checksums and lengths, and joining them loses nothing.
 
 use whimbrel_emu::offload::{HEADER, Joiner, MOST_JOINED, MOST_SEGMENTS, Offload, split};
 use whimbrel_lab::emulation::ip::{IpPacket, set_ecn};
@@ -140,7 +140,8 @@ fn data_start(packet: &[u8]) -> usize {
     transport + if protocol == 6 { usize::from(packet[transport + 12] >> 4) * 4 } else { 8 }
 }
 
-/// `true` if segment `number` of an aggregate has the identification of IPv4 and the sequence number of TCP that follow from it.
+/// `true` if segment `number` of an aggregate has the identification of IPv4 and the sequence number of TCP
+/// that follow from it.
 fn is_numbered(packet: &[u8], aggregate: &[u8], number: usize, size: usize) -> bool {
     let transport = if packet[0] >> 4 == 4 { 20 } else { 40 };
     let word = |bytes: &[u8], at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);

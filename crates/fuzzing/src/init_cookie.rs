@@ -1,5 +1,5 @@
-//! A server without state of its clients: only the exact cookie that it made, from the address to which it was sent, with
-//! the numbers of the handshake, opens a connection.
+//! A server without state of its clients: only the exact cookie that it made, from the address to which it
+//! was sent, with the numbers of the handshake, opens a connection.
 
 use core::net::SocketAddr;
 

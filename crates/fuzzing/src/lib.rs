@@ -1,7 +1,8 @@
 //! The fuzz targets: functions of any bytes that panic if the code under test is wrong.
 //!
-//! `make fuzz` runs each under libFuzzer, guided by coverage, by a wrapper of one line (`fuzz/fuzz_targets`). That needs a
-//! nightly compiler. `make test` needs none: it runs each target over its corpus and over mutations of that.
+//! `make fuzz` runs each under libFuzzer, guided by coverage, by a wrapper of one line
+//! (`fuzz/fuzz_targets`). That needs a nightly compiler. `make test` needs none: it runs each target over its
+//! corpus and over mutations of that.
 
 pub mod air;
 pub mod aodv;

@@ -1,5 +1,5 @@
-//! Clients that move from address to address while packets are lost, repeated, delayed, changed and replayed from
-//! any address: a server follows to addresses of the client, and to no others.
+//! Clients that move from address to address while packets are lost, repeated, delayed, changed and replayed
+//! from any address: a server follows to addresses of the client, and to no others.
 
 use core::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! Multipath connections (RFC 9897): any bytes as the data of the option; and two hosts with three paths, on which packets are
-//! lost, repeated, delayed, changed, and replayed from any address.
+//! Multipath connections (RFC 9897): any bytes as the data of the option; and two hosts with three paths, on
+//! which packets are lost, repeated, delayed, changed, and replayed from any address.
 
 use core::net::SocketAddr;
 

@@ -1,5 +1,5 @@
-//! RTP and its feedback: any bytes are a packet or none, a message that survives the wire or an error, and any arrivals are reported
-//! once.
+//! RTP and its feedback: any bytes are a packet or none, a message that survives the wire or an error, and
+//! any arrivals are reported once.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ const LONGEST_REPORT: usize = 1100;
 /// Reads `data` as a datagram and as each message, and as a script of arrivals.
 ///
 /// # Panics
-/// If a frame differs from the header's fields, an unknown codec has contents, a message changes on the wire or is longer than its
-/// packets explain, or an arrival is not reported, or twice.
+/// If a frame differs from the header's fields, an unknown codec has contents, a message changes on the wire
+/// or is longer than its packets explain, or an arrival is not reported, or twice.
 pub fn check(data: &[u8]) {
     datagram(data);
     if let Ok(message) = Remb::decode(data) {
@@ -84,7 +84,8 @@ fn datagram(data: &[u8]) {
     }
 }
 
-/// Three bytes each: the step of the sequence number, the time since the packet before in ms, and whether reports are due.
+/// Three bytes each: the step of the sequence number, the time since the packet before in ms, and whether
+/// reports are due.
 fn arrivals(data: &[u8]) {
     let (mut log, mut sequence, mut now) = (ArrivalLog::new(), 0_u16, Instant::from_secs(1));
     let mut waiting: BTreeMap<u16, i64> = BTreeMap::new();

@@ -45,8 +45,8 @@ fn check_continuity(path: &Path) {
         assert!(leg.start < next.start, "{leg:?} {next:?}");
         let end = leg.position(next.start);
         assert!(next.origin.is_finite() && end.is_finite());
-        // Arrival times are rounded to a nanosecond, at most at the speed of light, and positions to 53 bits; beyond the
-        // end of time a movement is cut off.
+        // Arrival times are rounded to a nanosecond, at most at the speed of light, and positions to 53 bits;
+        // beyond the end of time a movement is cut off.
         let rounding = 1.0 + 1e-9 * (leg.origin.x.abs() + leg.origin.y.abs() + end.x.abs() + end.y.abs());
         let is_cut_off = next.start >= Instant::FAR_FUTURE;
         assert!(is_cut_off || end.distance(next.origin) < rounding, "{leg:?} {next:?}");
