@@ -12,8 +12,9 @@ use crate::detached;
 use crate::errors;
 
 /// Classifies the losses among packets that arrived: `sequence` numbers in order of arrival, `received` and,
-/// unless empty, `sent` times in nanoseconds after each clock's own start. `bits` is the width of numbers that wrap;
-/// detected if `None`, and 64 if they do not wrap. `published` uses the algorithms exactly as published.
+/// unless empty, `sent` times in nanoseconds after each clock's own start. `bits` is the width of numbers
+/// that wrap; detected if `None`, and 64 if they do not wrap. `published` uses the algorithms exactly as
+/// published.
 #[pyfunction]
 pub(crate) fn classify_losses<'py>(
     py: Python<'py>,

@@ -20,8 +20,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Returns `Continue` unless interrupted. Python runs its signal handlers in its main thread only: elsewhere it
-    /// always continues.
+    /// Returns `Continue` unless interrupted. Python runs its signal handlers in its main thread only:
+    /// elsewhere it always continues.
     pub(crate) fn check(&mut self) -> ControlFlow<()> {
         self.questions += 1;
         if !self.questions.is_multiple_of(PATIENCE) {

@@ -8,8 +8,9 @@ use whimbrel_units::{ByteCount, DataRate, Duration};
 
 use crate::errors;
 
-/// The cost of a handover between two networks, each a rate in bytes per second and a round-trip time in seconds, for a TFRC
-/// sender of packets of `segment_size` bytes; by Mobile IPv6 unless a `disconnection` in seconds is given.
+/// The cost of a handover between two networks, each a rate in bytes per second and a round-trip time in
+/// seconds, for a TFRC sender of packets of `segment_size` bytes; by Mobile IPv6 unless a `disconnection` in
+/// seconds is given.
 #[pyfunction]
 #[pyo3(signature = (old, new, segment_size, disconnection))]
 pub(crate) fn handover_model<'py>(

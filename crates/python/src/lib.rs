@@ -1,8 +1,9 @@
 //! Python bindings of Whimbrel: the module `whimbrel._core`.
 //!
 //! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
-//! run and its tables into numpy columns, [`session`] runs in steps, [`classification`] turns arrays into verdicts, [`handover_model`] evaluates
-//! the equations, [`sockets`] never wait, [`detached`] releases the lock, [`errors`] maps errors.
+//! run and its tables into numpy columns, [`session`] runs in steps, [`classification`] turns arrays into
+//! verdicts, [`handover_model`] evaluates the equations, [`sockets`] never wait, [`detached`] releases the
+//! lock, [`errors`] maps errors.
 
 mod classification;
 mod detached;
@@ -22,7 +23,7 @@ fn cli(py: Python<'_>, argv: Vec<String>) -> i32 {
     detached::run(py, move || whimbrel_cli::run(arguments))
 }
 
-/// A quantity as on the command line, in seconds, bit/s or as a part of 1; `kind` is `time`, `rate` or `share`.
+/// A quantity as on the command line, in seconds, bit/s or a part of 1; `kind` is `time`, `rate` or `share`.
 #[pyfunction]
 fn quantity(kind: &str, text: &str) -> PyResult<f64> {
     whimbrel_cli::parse_quantity(kind, text).map_err(errors::argument)

@@ -105,8 +105,9 @@ impl Session {
         Ok(self.now >= self.end)
     }
 
-    /// The packets of a flow that were reported since the last call: columns `sequence`, `sent_s`, `received_s` (NaN if it
-    /// was reported missing), `size` in bytes and `is_marked`; and `rtt_s`, the latest round-trip time, NaN before the first.
+    /// The packets of a flow that were reported since the last call: columns `sequence`, `sent_s`,
+    /// `received_s` (NaN if it was reported missing), `size` in bytes and `is_marked`; and `rtt_s`, the
+    /// latest round-trip time, NaN before the first.
     fn reports<'py>(&mut self, py: Python<'py>, flow: usize) -> PyResult<Bound<'py, PyDict>> {
         let (mut sequence, mut sent, mut received) = (Vec::new(), Vec::new(), Vec::new());
         let (mut size, mut marked) = (Vec::new(), Vec::new());
