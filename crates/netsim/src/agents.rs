@@ -88,7 +88,7 @@ impl<A> Agents<A> {
         AgentId(self.slots.len() as u32)
     }
 
-    /// Adds an agent, to be drained before the next event. Returns `None` if the node has an agent for this flow.
+    /// Adds an agent, to be drained before the next event. Returns `None` if the node has one for this flow.
     pub(crate) fn add(
         &mut self,
         node: NodeId,

@@ -1,8 +1,9 @@
 //! Bounded packet delay variation without reordering within a flow (RFC 8868, Section 4.5.2, NR-BPDV).
 //!
-//! The delay of each packet is drawn from a truncated normal distribution (Section 4.5.3); a packet that would leave before its
-//! predecessor of the same flow leaves one serialization time after it, or the time between their arrivals if that is shorter: where the rate of the link has risen
-//! since it was configured, the variation does not limit it.
+//! The delay of each packet is drawn from a truncated normal distribution (Section 4.5.3); a packet that
+//! would leave before its predecessor of the same flow leaves one serialization time after it, or the time
+//! between their arrivals if that is shorter: where the rate of the link has risen since it was configured,
+//! the variation does not limit it.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +21,10 @@ mod tests;
 pub struct DelayVariationConfig {
     /// Standard deviation before truncation (`std`).
     pub deviation: Duration,
-    /// Largest distance from the mean, in standard deviations (`N_STD`). The mean is as large, so that the least delay is zero.
+    /// Largest distance from the mean, in standard deviations (`N_STD`). The mean is as large, so that the
+    /// least delay is zero.
     pub bound: f64,
-    /// Rate at which packets leave that follow each other as closely as possible: the lowest rate of the path.
+    /// Rate at which packets leave that follow each other as closely as possible: the path's lowest rate.
     pub rate: DataRate,
 }
 

@@ -37,9 +37,10 @@ pub enum Impairment {
         /// Probability of loss.
         loss: f64,
     },
-    /// Each packet is lost with probability `loss`, and the draws lean on each other as in Linux's NetEm (`loss LOSS CORRELATION`):
-    /// each is the mean of a fresh number and the one before, weighted `1 - correlation` and `correlation`. Their spread is smaller, so
-    /// that probabilities far from a half become rarer still.
+    /// Each packet is lost with probability `loss`, and the draws lean on each other as in Linux's NetEm
+    /// (`loss LOSS CORRELATION`): each is the mean of a fresh number and the one before, weighted
+    /// `1 - correlation` and `correlation`. Their spread is smaller, so that probabilities far from a half
+    /// become rarer still.
     Correlated {
         /// Probability of loss.
         loss: f64,
@@ -72,8 +73,9 @@ pub enum Impairment {
         /// Probability that a packet is lost in the bad state.
         loss_in_bad: f64,
     },
-    /// The four-state Markov chain of Linux's NetEm (`loss state`): gaps with isolated losses, and bursts in which some packets
-    /// are delivered. Unlike NetEm, which starts in a gap, it starts in a state drawn from its stationary distribution.
+    /// The four-state Markov chain of Linux's NetEm (`loss state`): gaps with isolated losses, and bursts in
+    /// which some packets are delivered. Unlike NetEm, which starts in a gap, it starts in a state drawn from
+    /// its stationary distribution.
     FourState(FourStateTransitions),
     /// Runs of good packets alternate with runs of lost ones, beginning with a good run. A loss run has
     /// `k` packets with probability `runs[k - 1]`; a good run has at least one and is geometric with mean
@@ -93,7 +95,8 @@ pub enum Impairment {
         lost: Vec<u64>,
         /// Number of packets that the mask describes.
         length: u64,
-        /// `true` if it starts again after them; otherwise all later packets arrive ([`LossProcess::exceeded`]).
+        /// `true` if it starts again after them; otherwise all later packets arrive
+        /// ([`LossProcess::exceeded`]).
         repeats: bool,
     },
     /// Packets are lost at recorded times, however many there are.
@@ -166,8 +169,8 @@ impl Impairment {
         }
     }
 
-    /// The same losses from another part of their recording on, which repeats: from the time `start` of a trace, or after that
-    /// `share` of the packets of a mask.
+    /// The same losses from another part of their recording on, which repeats: from the time `start` of a
+    /// trace, or after that `share` of the packets of a mask.
     pub fn started_at(&self, start: Duration, share: f64) -> Self {
         match self {
             Self::Trace(trace) => Self::Trace(trace.started_at(start)),
@@ -297,8 +300,8 @@ impl LossProcess {
         Ok(Self { model, random })
     }
 
-    /// Returns `true` if the next packet, of `size` bytes, which leaves the transmitter at `departure`, is lost.
-    /// Departures must not go back in time.
+    /// Returns `true` if the next packet, of `size` bytes, which leaves the transmitter at `departure`, is
+    /// lost. Departures must not go back in time.
     pub fn loses(&mut self, departure: Instant, size: u32) -> bool {
         match &mut self.model {
             Model::Lossless => false,
@@ -314,8 +317,8 @@ impl LossProcess {
         }
     }
 
-    /// Departure time of the first packet that lies beyond the end of a mask or trace which does not repeat: it and all later
-    /// ones arrive for want of knowledge, not because the medium was good.
+    /// Departure time of the first packet that lies beyond the end of a mask or trace which does not repeat:
+    /// it and all later ones arrive for want of knowledge, not because the medium was good.
     pub fn exceeded(&self) -> Option<Instant> {
         match &self.model {
             Model::Mask(mask) => mask.exceeded(),

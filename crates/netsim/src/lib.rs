@@ -48,9 +48,9 @@
 //!   clients associate with access points through management frames that contend like all others; routes lead
 //!   from a client to its access point and, by the distribution system, from that to the client, and are
 //!   computed again after each association. A client's packets wait while it has no access point; an access
-//!   point loses the packets of a client that has left (`MediumLoss::NotAssociated`). With `WifiConfig::arp`, ad
-//!   hoc stations resolve addresses (RFC 826) through the same MAC: when a packet leaves the queue, in ns-2
-//!   before it comes to it.
+//!   point loses the packets of a client that has left (`MediumLoss::NotAssociated`). With `WifiConfig::arp`,
+//!   ad hoc stations resolve addresses (RFC 826) through the same MAC: when a packet leaves the queue, in
+//!   ns-2 before it comes to it.
 //! - `netsim` has four rooms, each of which owns its state: `network` (nodes, egresses, media, routes),
 //!   `agents`, `events` (clock, event queue, agenda) and `packets`. `simulator` holds one of each. Its rooms
 //!   return what comes next for a packet (`Next`: forward, offer, lose, deliver, ...), and

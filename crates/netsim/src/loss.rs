@@ -24,8 +24,8 @@ pub enum MediumLoss {
     OffChannel,
     /// The client was not associated with the access point that sent, or was to receive, the packet.
     NotAssociated,
-    /// The packet was never transmitted: the receiver's address was not resolved, or a newer packet replaced this one while it
-    /// was held for the resolution.
+    /// The packet was never transmitted: the receiver's address was not resolved, or a newer packet replaced
+    /// this one while it was held for the resolution.
     Unresolved,
     /// The queue of the bearer was full: congestion.
     BearerQueue,

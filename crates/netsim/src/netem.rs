@@ -1,17 +1,18 @@
 //! Delay, jitter, reordering and duplication as Linux's NetEm does them.
 //!
-//! `tc qdisc add dev ... netem delay 100ms 20ms 25% distribution normal reorder 5% 50% gap 5` and this draw delays by the
-//! same arithmetic on the same integers (`net/sched/sch_netem.c`: `get_crandom`, `tabledist`, `netem_enqueue`); only the
-//! generator behind them is the simulation's own. So what looks odd in NetEm is odd here:
+//! `tc qdisc add dev ... netem delay 100ms 20ms 25% distribution normal reorder 5% 50% gap 5` and this draw
+//! delays by the same arithmetic on the same integers (`net/sched/sch_netem.c`: `get_crandom`, `tabledist`,
+//! `netem_enqueue`); only the generator behind them is the simulation's own. So what looks odd in NetEm is
+//! odd here:
 //!
-//! - a packet that is *reordered* is sent at once, ahead of those that are being delayed; without `reorder`, jitter alone
-//!   reorders wherever a later packet draws a shorter delay;
-//! - a correlation of c makes the next number the mean of a fresh one and the last, weighted 1 - c and c. Delays go by that
-//!   number's remainder (by twice the jitter, or by 4096), in which nothing of it is left: they are as independent as without.
-//!   Reordering goes by the number itself, whose spread shrinks: at 5 % of packets and a correlation of a half, fewer than one
-//!   in a thousand are reordered;
-//! - the uniform distribution is delay ± jitter, the others are tables with a standard deviation of jitter, whose heavy
-//!   tails end at four of them.
+//! - a packet that is *reordered* is sent at once, ahead of those that are being delayed; without `reorder`,
+//!   jitter alone reorders wherever a later packet draws a shorter delay;
+//! - a correlation of c makes the next number the mean of a fresh one and the last, weighted 1 - c and c.
+//!   Delays go by that number's remainder (by twice the jitter, or by 4096), in which nothing of it is left:
+//!   they are as independent as without. Reordering goes by the number itself, whose spread shrinks: at 5 %
+//!   of packets and a correlation of a half, fewer than one in a thousand are reordered;
+//! - the uniform distribution is delay ± jitter, the others are tables with a standard deviation of jitter,
+//!   whose heavy tails end at four of them.
 
 use whimbrel_units::Duration;
 
@@ -244,8 +245,9 @@ struct CorrelatedRandom {
 }
 
 impl CorrelatedRandom {
-    /// `init_crandom`: the number before the first is random. From 0, a strong correlation would hold the first numbers
-    /// near 0, and the first packets would be reordered in every run. Without a correlation nothing is drawn: it is not used.
+    /// `init_crandom`: the number before the first is random. From 0, a strong correlation would hold the
+    /// first numbers near 0, and the first packets would be reordered in every run. Without a correlation
+    /// nothing is drawn: it is not used.
     fn start(rho: u32, random: &mut RandomStream) -> Self {
         let last = if rho == 0 { 0 } else { (random.next_u64() >> 32) as u32 };
         Self { rho, last }

@@ -171,7 +171,7 @@ pub enum Discipline {
 impl Discipline {
     /// Builds the queue; `None` for drop-tail, which links implement themselves.
     ///
-    /// `limit` bounds what waits, without the packet being transmitted. `random` is drawn from by RED and PIE only.
+    /// `limit` bounds what waits, without the packet being transmitted. Only RED and PIE draw from `random`.
     ///
     /// # Errors
     /// If a parameter is out of range.

@@ -1,8 +1,8 @@
 //! The network and its run loop.
 //!
-//! A [`Simulator`] is built (nodes, links, agents), given commands for certain times ([`Command`]), and run up to a
-//! time; between runs everything can be looked at and changed. The agents are held by value and called
-//! statically: a laboratory makes its agents one enum.
+//! A [`Simulator`] is built (nodes, links, agents), given commands for certain times ([`Command`]), and run
+//! up to a time; between runs everything can be looked at and changed. The agents are held by value and
+//! called statically: a laboratory makes its agents one enum.
 
 mod broadcast;
 mod build;
@@ -93,7 +93,8 @@ impl<A: Agent> Simulator<A> {
         (0..).map(AgentId).zip(self.agents.slots.iter().map(|slot| &slot.agent))
     }
 
-    /// The packets delivered to an agent since the beginning of the run, those sent to it at its own node included.
+    /// The packets delivered to an agent since the beginning of the run, those sent to it at its own node
+    /// included.
     pub fn delivered(&self, id: AgentId) -> Delivered {
         self.agents.slots[id.index()].delivered
     }

@@ -1,8 +1,9 @@
 //! Recordings of links: their rates, in the two formats in which people share them, and their losses.
 //!
-//! [`DeliveryTrace`] is mahimahi's packet-level format, [`LoadDependentTrace`] two recordings of a link that grants capacity by
-//! demand, [`RateSteps`] a table of rates over time, [`LossTrace`] a table of the times at which packets are lost,
-//! [`DelayTrace`] a table of delays over time. The caller reads the file; time 0 of a trace is time 0 of the simulation.
+//! [`DeliveryTrace`] is mahimahi's packet-level format, [`LoadDependentTrace`] two recordings of a link that
+//! grants capacity by demand, [`RateSteps`] a table of rates over time, [`LossTrace`] a table of the times at
+//! which packets are lost, [`DelayTrace`] a table of delays over time. The caller reads the file; time 0 of a
+//! trace is time 0 of the simulation.
 
 mod delays;
 mod deliveries;

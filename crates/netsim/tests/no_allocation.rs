@@ -53,9 +53,10 @@ impl Agent for Constant {
     }
 }
 
-/// An access point or a peer, and three other stations. Each of these exchanges packets with the first station in both
-/// directions, the third one with the second. Entries of address resolution are made
-/// anew all the time where they have a lifetime. Returns the allocations and the packets received in five seconds.
+/// An access point or a peer, and three other stations. Each of these exchanges packets with the first
+/// station in both directions, the third one with the second. Entries of address resolution are made
+/// anew all the time where they have a lifetime. Returns the allocations and the packets received in five
+/// seconds.
 fn run(has_roles: bool, arp: Option<ArpConfig>, interval: Duration) -> (u64, u64) {
     let place = |k: u32| Path::fixed(Position { x: f64::from(k), y: 0.0 });
     let site =

@@ -8,13 +8,13 @@ use whimbrel_wifi::routing::{
 use crate::medium::Observation;
 use crate::{FlowId, NextHop, NodeId, PacketId, PassingPacket, RoutingRequest, StationId, UnroutedPacket};
 
-/// Runs a [`RoutingAgent`] at a node over a station of the node. The addresses of the protocol are the positions of the
-/// nodes in the order of addition.
+/// Runs a [`RoutingAgent`] at a node over a station of the node. The addresses of the protocol are the
+/// positions of the nodes in the order of addition.
 ///
-/// An [`Agent`](crate::Agent) for flow [`FlowId::ROUTING`] holds it and passes on the calls of the same names; the content
-/// of its packets is the protocol's message. The agent is made the routing agent of the node
-/// ([`Simulator::set_router`](crate::Simulator::set_router)). No routing policy may compute routes over the medium:
-/// [`FixedRoutes`](crate::FixedRoutes) computes none.
+/// An [`Agent`](crate::Agent) for flow [`FlowId::ROUTING`] holds it and passes on the calls of the same
+/// names; the content of its packets is the protocol's message. The agent is made the routing agent of the
+/// node ([`Simulator::set_router`](crate::Simulator::set_router)). No routing policy may compute routes over
+/// the medium: [`FixedRoutes`](crate::FixedRoutes) computes none.
 #[derive(Clone, Debug)]
 pub struct AdHocRouter<R> {
     protocol: R,

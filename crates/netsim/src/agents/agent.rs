@@ -25,8 +25,8 @@ pub trait Agent {
     /// A packet for this agent arrived.
     fn handle_packet(&mut self, now: Instant, packet: Packet<Self::Payload>);
 
-    /// The same, with the packet where the network stores it. An agent that only reads packets saves their copies here;
-    /// the simulator calls nothing else for packets that arrive as they were sent.
+    /// The same, with the packet where the network stores it. An agent that only reads packets saves their
+    /// copies here; the simulator calls nothing else for packets that arrive as they were sent.
     #[inline]
     fn handle_stored(&mut self, now: Instant, packet: StoredPacket<'_, Self::Payload>) {
         if let Some(packet) = packet.take() {
@@ -49,51 +49,52 @@ pub trait Agent {
         let _ = (now, packet, cause);
     }
 
-    /// A packet for this agent arrived with its headers as they were sent, but with content that the medium of `link`
-    /// has damaged ([`LinkConfig::damaged`](crate::LinkConfig::damaged)). The content handed over is the one sent: what
-    /// became of it is for the agent to say.
+    /// A packet for this agent arrived with its headers as they were sent, but with content that the medium
+    /// of `link` has damaged ([`LinkConfig::damaged`](crate::LinkConfig::damaged)). The content handed over
+    /// is the one sent: what became of it is for the agent to say.
     ///
     /// By default it is a loss to that medium, as for every transport whose checksum covers the content.
     fn handle_damaged(&mut self, now: Instant, packet: Packet<Self::Payload>, link: LinkId) {
         self.handle_loss(now, packet, LossCause::Wireless(link));
     }
 
-    /// A station has observed its medium; [`Simulator::observe`](crate::Simulator::observe) names the agents for it. The
-    /// routing agent of the station's node is notified of every [`Observation::Failed`] without that.
+    /// A station has observed its medium; [`Simulator::observe`](crate::Simulator::observe) names the agents
+    /// for it. The routing agent of the station's node is notified of every [`Observation::Failed`] without
+    /// that.
     fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
         let _ = (now, station, observation);
     }
 
     /// A packet at this agent's node has no route. Only the node's routing agent
-    /// ([`Simulator::set_router`](crate::Simulator::set_router)) is asked; it decides by a [`RoutingRequest`], at once or
-    /// later.
+    /// ([`Simulator::set_router`](crate::Simulator::set_router)) is asked; it decides by a
+    /// [`RoutingRequest`], at once or later.
     fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
         let _ = (now, packet);
     }
 
-    /// A station of this agent's node has given up a packet to `neighbour`, which it had sent or tried to send. Only the
-    /// node's routing agent is asked. Returns `true` if it keeps the packet as one that waits for its decision, as after
-    /// [`handle_unrouted`](Agent::handle_unrouted); the packet is lost otherwise.
+    /// A station of this agent's node has given up a packet to `neighbour`, which it had sent or tried to
+    /// send. Only the node's routing agent is asked. Returns `true` if it keeps the packet as one that waits
+    /// for its decision, as after [`handle_unrouted`](Agent::handle_unrouted); the packet is lost otherwise.
     fn handle_undelivered(&mut self, now: Instant, packet: UnroutedPacket, neighbour: NodeId) -> bool {
         let _ = (now, packet, neighbour);
         false
     }
 
-    /// A packet of another flow than [`FlowId::ROUTING`](crate::FlowId::ROUTING) passes this agent's node. Only the
-    /// node's routing agent is notified.
+    /// A packet of another flow than [`FlowId::ROUTING`](crate::FlowId::ROUTING) passes this agent's node.
+    /// Only the node's routing agent is notified.
     fn handle_passing(&mut self, now: Instant, packet: PassingPacket) {
         let _ = (now, packet);
     }
 
-    /// The next change of the routes of this agent's node, if any. Only the node's routing agent is asked, before
-    /// [`poll_transmit`](Agent::poll_transmit).
+    /// The next change of the routes of this agent's node, if any. Only the node's routing agent is asked,
+    /// before [`poll_transmit`](Agent::poll_transmit).
     fn poll_routing(&mut self, now: Instant) -> Option<RoutingRequest> {
         let _ = now;
         None
     }
 
-    /// The number of the path that a packet is meant to take, if its sender has chosen one: its link at nodes whose route
-    /// is spread [by senders](crate::SpreadBy::Sender).
+    /// The number of the path that a packet is meant to take, if its sender has chosen one: its link at nodes
+    /// whose route is spread [by senders](crate::SpreadBy::Sender).
     fn path(payload: &Self::Payload) -> Option<usize> {
         let _ = payload;
         None

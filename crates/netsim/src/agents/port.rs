@@ -10,8 +10,8 @@ use crate::{Agent, Packet};
 /// [sends](Port::send) enters, and what arrives waits to be [received](Port::receive).
 ///
 /// With [`Simulator::next_event_at`](crate::Simulator::next_event_at) and
-/// [`Simulator::run_until`](crate::Simulator::run_until) a driver runs the network against another clock. The payload is the
-/// driver's own type, such as shared bytes: the network does not look at it.
+/// [`Simulator::run_until`](crate::Simulator::run_until) a driver runs the network against another clock. The
+/// payload is the driver's own type, such as shared bytes: the network does not look at it.
 #[derive(Debug)]
 pub struct Port<P> {
     outgoing: VecDeque<Packet<P>>,

@@ -3,7 +3,7 @@
 use crate::queue::FlowKey;
 use crate::{NextHop, NodeId, PacketId, StationId};
 
-/// A change of routes that an agent requests for its own node, or its decision on a packet that it was offered.
+/// A change of routes that an agent requests for its own node, or its decision on a packet offered to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoutingRequest {
     /// Sets the route to a destination. The next hop leaves the agent's node.
@@ -34,8 +34,8 @@ pub enum RoutingRequest {
         station: StationId,
         /// The neighbour.
         neighbour: NodeId,
-        /// `true` if the packets are forwarded by the present routes, or are then packets without a route; `false` if they
-        /// are lost.
+        /// `true` if the packets are forwarded by the present routes, or are then packets without a route;
+        /// `false` if they are lost.
         is_salvage: bool,
     },
 }
@@ -53,8 +53,8 @@ pub struct UnroutedPacket {
     pub hops: u8,
 }
 
-/// A packet that passes the node of a routing agent: on arrival over a station, and at its source when a station is to
-/// send it.
+/// A packet that passes the node of a routing agent: on arrival over a station, and at its source when a
+/// station is to send it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PassingPacket {
     /// The node that sent the packet.

@@ -31,7 +31,8 @@ pub(crate) struct OnAir {
     pub(crate) frequency: u16,
     /// The number of the A-MPDU that the frame is a part of, and whether it is the last one of it.
     pub(crate) ampdu: Option<(u32, bool)>,
-    /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has left the store.
+    /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has
+    /// left the store.
     pub(crate) slot: Option<PacketSlot>,
     /// Body of a management frame, or of one that asks for a block acknowledgement or is one.
     pub(crate) message: Option<Vec<u8>>,
@@ -53,7 +54,8 @@ impl AirCapture {
         self.interfaces.entry(medium).or_insert_with(new);
     }
 
-    /// Writes a frame, with the time at which its transmission begins. `packet` appends the bytes of the packet in it.
+    /// Writes a frame, with the time at which its transmission begins. `packet` appends the bytes of the
+    /// packet in it.
     pub(super) fn write(
         &mut self,
         now: Instant,

@@ -1,14 +1,14 @@
 //! The four-state Markov chain of Linux's NetEm (`loss state`).
 //!
-//! Source: S. Salsano, F. Ludovici, A. Ordine, D. Giannuzzi, "Definition of a general and intuitive loss model for packet
-//! networks and its implementation in the Netem module in the Linux kernel", University of Rome "Tor Vergata", 2012. The
-//! numbers of the states are theirs.
+//! Source: S. Salsano, F. Ludovici, A. Ordine, D. Giannuzzi, "Definition of a general and intuitive loss
+//! model for packet networks and its implementation in the Netem module in the Linux kernel", University of
+//! Rome "Tor Vergata", 2012. The numbers of the states are theirs.
 
 use super::ImpairmentError;
 use crate::random::RandomStream;
 
-/// The probabilities of transitions; those not listed are 0, except that the isolated loss (4) always returns to 1, and
-/// that a state is kept with the remaining probability.
+/// The probabilities of transitions; those not listed are 0, except that the isolated loss (4) always returns
+/// to 1, and that a state is kept with the remaining probability.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct FourStateTransitions {
     /// From delivery in a gap (1) to loss in a burst (3).
@@ -26,7 +26,8 @@ pub struct FourStateTransitions {
 impl FourStateTransitions {
     /// The long-term shares of the states 1 to 4.
     ///
-    /// The probabilities are not defined if neither `p13` nor `p31` is above zero, which [`super::Impairment::check`] refuses.
+    /// The probabilities are not defined if neither `p13` nor `p31` is above zero, which
+    /// [`super::Impairment::check`] refuses.
     pub fn shares(&self) -> [f64; 4] {
         let Self { p13, p31, p32, p23, p14 } = *self;
         // Balance of flows: 1 and 3 by p13 and p31, 2 and 3 by p32 and p23, 1 and 4 by p14 and 1.

@@ -153,8 +153,8 @@ impl Radio {
         }
     }
 
-    /// Returns `true` if the packet with its last bit leaving at `departure` is lost; at the end of a frame that is still this
-    /// frame.
+    /// Returns `true` if the packet with its last bit leaving at `departure` is lost; at the end of a frame
+    /// that is still this frame.
     pub(super) fn loses(&mut self, departure: Instant, size: u32, random: &mut RandomStream) -> bool {
         let last = departure.as_nanos().saturating_sub(1) / self.frames.duration.as_nanos();
         let count = u64::from(size.div_ceil(self.frames.bytes)).max(1);

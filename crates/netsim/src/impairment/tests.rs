@@ -259,7 +259,7 @@ fn correlated_losses_follow_each_other_and_become_rarer_as_in_netem() {
     let lost = verdicts(&Impairment::Correlated { loss: 0.4, correlation: 0.0 }, 100_000);
     assert_near(loss_rate(&lost), 0.4, 0.01);
     assert_near(mean(&runs(&lost, true)), 1.0 / 0.6, 0.05);
-    // The draws x' = (x + 3 y) / 4 have three quarters of the range: a tenth is lost far more rarely than that.
+    // The draws x' = (x + 3 y) / 4 have three quarters of the range: a tenth is lost far more rarely.
     let weak = verdicts(&Impairment::Correlated { loss: 0.1, correlation: 0.25 }, 100_000);
     assert!(loss_rate(&weak) > 0.01 && loss_rate(&weak) < 0.09, "{}", loss_rate(&weak));
     // Half stays half by symmetry, in longer runs.

@@ -1,8 +1,8 @@
-//! Distributions as tables of quantiles, which iproute2 computes (`netem/normal.c`, `pareto.c`, `paretonormal.c`) and the
-//! kernel picks from.
+//! Distributions as tables of quantiles, which iproute2 computes (`netem/normal.c`, `pareto.c`,
+//! `paretonormal.c`) and the kernel picks from.
 //!
-//! An entry is a multiple of 1/8192 of a standard deviation, in 16 bits. They are computed here as they are there, rounding and
-//! all, and a test holds them to the files that `tc` reads.
+//! An entry is a multiple of 1/8192 of a standard deviation, in 16 bits. They are computed here as they are
+//! there, rounding and all, and a test holds them to the files that `tc` reads.
 
 use super::JitterDistribution;
 

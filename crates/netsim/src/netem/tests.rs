@@ -53,7 +53,8 @@ fn the_tables_are_those_of_iproute2() {
 #[test]
 fn tabledist_rounds_as_the_kernel_does() {
     // sigma = 10,000,000 = 1220 * 8192 + 5760; entry t = -28307 (the normal table's second):
-    // 5760 t = -163,048,320; - 4096, / 8192 towards zero = -19,903; 1220 t = -34,534,540; and 100 ms: 65,445,557 ns.
+    // 5760 t = -163,048,320; - 4096, / 8192 towards zero = -19,903; 1220 t = -34,534,540; and 100 ms:
+    // 65,445,557 ns.
     let mut netem = netem(&jittery(JitterDistribution::Normal, 0.0));
     let table = netem.table.as_mut().expect("a table");
     assert_eq!(table.pick(1), -28307);
@@ -104,7 +105,8 @@ fn the_other_distributions_have_the_means_and_deviations_of_their_tables() {
 
 #[test]
 fn correlation_leans_each_number_on_the_last() {
-    // tc's 25 % is rho = rint(0.25 (2^32 - 1)) = 2^30; the next is (fresh (2^32 - rho - 1) + last (rho + 1)) / 2^32.
+    // tc's 25 % is rho = rint(0.25 (2^32 - 1)) = 2^30; the next is (fresh (2^32 - rho - 1) + last (rho + 1))
+    // / 2^32.
     let mut numbers = CorrelatedRandom { rho: fraction(0.25), last: 0 };
     assert_eq!(numbers.rho, 1 << 30);
     assert_eq!(numbers.lean(4_000_000_000), 2_999_999_999);
@@ -115,7 +117,8 @@ fn correlation_leans_each_number_on_the_last() {
 
 #[test]
 fn correlation_is_lost_on_delays_and_felt_in_reordering() {
-    // A delay goes by the remainder of the number (by 2 * jitter, or by 4096), in which the leaning is not to be seen.
+    // A delay goes by the remainder of the number (by 2 * jitter, or by 4096), in which the leaning is not to
+    // be seen.
     for distribution in [JitterDistribution::Uniform, JitterDistribution::Normal] {
         let (plain, leaning) = (jittery(distribution, 0.0), jittery(distribution, 0.5));
         let (plain, leaning) = (delays_ms(&plain, 40_000), delays_ms(&leaning, 40_000));
@@ -125,7 +128,7 @@ fn correlation_is_lost_on_delays_and_felt_in_reordering() {
         let correlation = products.sum::<f64>() / 40_000.0 / (same * same);
         assert!(correlation.abs() < 4.0 / 200.0, "{correlation}");
     }
-    // Whether to reorder goes by the number itself: below 5 % it is only after several small numbers in a row.
+    // Whether to reorder goes by the number itself: below 5 %, only after several small numbers in a row.
     let reorder = Reorder { probability: 0.05, correlation: 0.5, gap: 1 };
     let config = NetemConfig { reorder: Some(reorder), ..jittery(JitterDistribution::Uniform, 0.0) };
     let delays = delays_ms(&config, 40_000);
@@ -135,8 +138,8 @@ fn correlation_is_lost_on_delays_and_felt_in_reordering() {
 
 #[test]
 fn correlated_generators_start_at_random() {
-    // `init_crandom` of sch_netem.c. With a correlation of 0.9, the first number is 0.1 fresh + 0.9 last: from 0 it would
-    // never exceed 0.1, and the first packet would go ahead in every run.
+    // `init_crandom` of sch_netem.c. With a correlation of 0.9, the first number is 0.1 fresh + 0.9 last:
+    // from 0 it would never exceed 0.1, and the first packet would go ahead in every run.
     let reorder = Reorder { probability: 0.25, correlation: 0.9, gap: 1 };
     let config = NetemConfig { reorder: Some(reorder), ..jittery(JitterDistribution::Uniform, 0.0) };
     let first = |run| {

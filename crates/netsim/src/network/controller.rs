@@ -8,16 +8,16 @@ use crate::queue::FlowKey;
 
 /// A header between the network's and the transport's that routers read and write, as in XCP and RCP.
 ///
-/// The header lies in the payload of the packets that have one ([`Agent::shim`](crate::Agent::shim)); other packets carry
-/// nothing for it, and egresses without a [`Controller`] do not look for it.
+/// The header lies in the payload of the packets that have one ([`Agent::shim`](crate::Agent::shim)); other
+/// packets carry nothing for it, and egresses without a [`Controller`] do not look for it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shim {
     /// The sender's estimate of its round-trip time.
     pub rtt: Duration,
     /// The rate at which the sender sends.
     pub rate: DataRate,
-    /// The allocation in bit/s: as requested by the sender, and reduced by routers on the path. A change of the rate
-    /// (XCP), or a rate (RCP).
+    /// The allocation in bit/s: as requested by the sender, and reduced by routers on the path. A change of
+    /// the rate (XCP), or a rate (RCP).
     pub allocation: f64,
 }
 

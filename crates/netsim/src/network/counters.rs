@@ -34,7 +34,7 @@ impl SubAssign for Count {
 /// A link's counters since the beginning of the run.
 ///
 /// `enqueued` = waiting in the queue + `departed` + those a failing link lost before they left, and
-/// `departed` + `duplicated` = under way + `delivered` + `wireless_lost` + those a failing link lost under way.
+/// `departed` + `duplicated` = under way + `delivered` + `wireless_lost` + those lost with a failing link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LinkStats {
     /// Accepted by the queue.

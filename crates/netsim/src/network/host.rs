@@ -64,8 +64,8 @@ impl Host {
         }
     }
 
-    /// Accepts a packet, or returns `false` if the send queue is full. As in a drop-tail link, a packet that is longer than a limit in
-    /// bytes is accepted into an empty queue.
+    /// Accepts a packet, or returns `false` if the send queue is full. As in a drop-tail link, a packet that
+    /// is longer than a limit in bytes is accepted into an empty queue.
     pub(crate) fn offer(&mut self, now: Instant, slot: PacketSlot, size: u32, insertion: u64) -> bool {
         let is_full = match self.config.queue {
             QueueLimit::Packets(packets) => self.backlog.packets >= u64::from(packets),

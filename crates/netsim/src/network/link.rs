@@ -164,9 +164,9 @@ impl Link {
         insertion: u64,
     ) -> Verdict {
         let bytes = u64::from(size);
-        // `queued` still counts packets that have departed since the last `settle`, so it is an upper bound: below the
-        // limits it decides alone, and only above them the departures are counted. `look_at` is 0 on a link that is down
-        // or has a discipline, which sends every packet to the slow path.
+        // `queued` still counts packets that have departed since the last `settle`, so it is an upper bound:
+        // below the limits it decides alone, and only above them the departures are counted. `look_at` is 0
+        // on a link that is down or has a discipline, which sends every packet to the slow path.
         if (self.queued.packets >= self.look_at || self.queued.bytes.saturating_add(bytes) > self.limit_bytes)
             && let Some(refusal) = self.look(now, size, ecn)
         {
@@ -175,12 +175,12 @@ impl Link {
         if self.accept(now, slot, size, insertion) { Verdict::QueuedFirst } else { Verdict::Queued }
     }
 
-    /// Plans the transmission of a packet behind those accepted before. Returns whether it is the first to arrive.
+    /// Plans a packet's transmission behind those accepted before. Returns whether it is the first to arrive.
     // Left to itself, the compiler calls it for each hop, with a twentieth more instructions.
     #[inline(always)]
     pub(crate) fn accept(&mut self, now: Instant, slot: PacketSlot, size: u32, insertion: u64) -> bool {
-        // Packets leave in order, so this one starts when the last one has left: all times are known now, and the
-        // transmitter needs no event. `replan` makes them again when something changes.
+        // Packets leave in order, so this one starts when the last one has left: all times are known now, and
+        // the transmitter needs no event. `replan` makes them again when something changes.
         let departure = if self.is_held() {
             Instant::FAR_FUTURE
         } else {

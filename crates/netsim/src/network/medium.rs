@@ -1,8 +1,9 @@
 //! Shared media: one transmission reaches several stations.
 //!
-//! A [`Medium`] is a sans-IO machine that decides when stations transmit and which of them receive. The packets of
-//! each station wait in a queue discipline of the station's own, from which the medium [takes](MediumIo::take) them one
-//! at a time. What becomes of a packet goes through [`MediumIo`]: the simulator then forwards, delivers or loses it.
+//! A [`Medium`] is a sans-IO machine that decides when stations transmit and which of them receive. The
+//! packets of each station wait in a queue discipline of the station's own, from which the medium
+//! [takes](MediumIo::take) them one at a time. What becomes of a packet goes through [`MediumIo`]: the
+//! simulator then forwards, delivers or loses it.
 
 mod cellular;
 mod ideal;
@@ -36,8 +37,9 @@ use crate::{Count, NodeId, StationIndex};
 
 /// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
 ///
-/// Every [`TakenPacket`] taken leaves exactly once: [delivered](MediumIo::deliver), [lost](MediumIo::lose), or
-/// [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next timeout.
+/// Every [`TakenPacket`] taken leaves exactly once: [delivered](MediumIo::deliver), [lost](MediumIo::lose),
+/// or [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next
+/// timeout.
 pub trait Medium: Any + Send {
     /// How the packets of a station are divided among queues of their own; `None` for one queue.
     fn lanes(&self) -> Option<Lanes> {
@@ -54,7 +56,7 @@ pub trait Medium: Any + Send {
         false
     }
 
-    /// A packet is to be queued at a station for its neighbour `to`. Returns `true` if the medium has taken it.
+    /// A packet is to be queued at a station for its neighbour `to`. Returns `true` if the medium takes it.
     fn hold(
         &mut self,
         now: Instant,
@@ -76,7 +78,7 @@ pub trait Medium: Any + Send {
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due; `None` for never.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// `true` if routes may lead from one station to another in one hop, with the stations where they are at `now`.
+    /// `true` if routes may lead from one station to another in one hop, with the stations' places at `now`.
     fn reaches(&self, now: Instant, from: StationIndex, to: StationIndex) -> bool;
 }
 

@@ -55,14 +55,14 @@ position! {
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// The flow of the messages of routing agents. Such a packet is not routed: the sender's station sends it to the
-    /// destination as a neighbour, or to all neighbours.
+    /// The flow of the messages of routing agents. Such a packet is not routed: the sender's station sends it
+    /// to the destination as a neighbour, or to all neighbours.
     pub const ROUTING: Self = Self(u32::MAX);
 }
 
 impl NodeId {
-    /// The destination of a packet for all neighbours: each egress of the sender's node sends it, every node that
-    /// receives it hands it to its agent for the flow, and no node forwards it.
+    /// The destination of a packet for all neighbours: each egress of the sender's node sends it, every node
+    /// that receives it hands it to its agent for the flow, and no node forwards it.
     pub const BROADCAST: Self = Self(u32::MAX);
 }
 

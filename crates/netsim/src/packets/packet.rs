@@ -23,7 +23,8 @@ pub struct Packet<P> {
     pub payload: P,
 }
 
-/// A packet that has arrived, still where the network stores packets: an agent that only reads it need not move it.
+/// A packet that has arrived, still where the network stores packets: an agent that only reads it need not
+/// move it.
 #[derive(Debug)]
 pub struct StoredPacket<'a, P> {
     pub(crate) id: PacketId,

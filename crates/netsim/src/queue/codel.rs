@@ -67,7 +67,8 @@ impl Law {
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
                 if Self::notify(&mut packet, config, drops) {
-                    // A mark is the signal for this drop time. The packet still leaves, so the next one has to wait.
+                    // A mark is the signal for this drop time. The packet still leaves, so the next one has
+                    // to wait.
                     self.drop_next = control_law(self.drop_next, self.count, config.interval);
                     break;
                 }
@@ -83,7 +84,7 @@ impl Law {
                 (packet, _) = self.take_head(now, fifo, config);
             }
             self.dropping = true;
-            // Shortly after the last dropping state the law goes on near the rate that controlled the queue then.
+            // Shortly after the last dropping state the law goes on near the rate that controlled the queue.
             let delta = self.count.saturating_sub(self.last_count);
             let recent = now.saturating_since(self.drop_next) < config.interval * 16;
             self.count = if delta > 1 && recent { delta } else { 1 };

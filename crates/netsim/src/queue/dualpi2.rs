@@ -15,7 +15,7 @@ use crate::{Count, Ecn, QueueLimit};
 pub struct DualPi2Config {
     /// `target`: the queueing delay that the Classic queue is held at. Default 15 ms.
     pub target: Duration,
-    /// `RTT_max`: the longest typical round-trip time, from which gains and update interval follow. Default 100 ms.
+    /// `RTT_max`: the longest typical round-trip time, which sets gains and update interval. Default 100 ms.
     pub rtt_max: Duration,
     /// `k`: the coupling factor. Default 2.
     pub coupling: f64,

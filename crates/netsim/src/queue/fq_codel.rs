@@ -28,7 +28,7 @@ impl Default for FqCoDelConfig {
     }
 }
 
-/// At most this many packets of the longest queue are dropped when the limit is exceeded (RFC 8290, Section 4.1).
+/// At most this many packets of the longest queue are dropped above the limit (RFC 8290, Section 4.1).
 const DROP_BATCH: u64 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -136,8 +136,8 @@ impl QueueDiscipline for FqCoDel {
         loop {
             let index = self.select()?;
             let queue = &mut self.queues[index as usize];
-            // A queue that has sent a quantum gives way. (The RFC's text says "negative", its parenthesis "at least a
-            // quantum", which includes zero, as does Linux.)
+            // A queue that has sent a quantum gives way. (The RFC's text says "negative", its parenthesis "at
+            // least a quantum", which includes zero, as does Linux.)
             if queue.credits <= 0 {
                 queue.credits += i64::from(self.config.quantum);
                 self.take_off(index);
@@ -152,7 +152,8 @@ impl QueueDiscipline for FqCoDel {
                 queue.credits -= i64::from(packet.size);
                 return Some(packet);
             }
-            // An empty new queue becomes an old one first: a flow cannot stay ahead by sending one packet at a time.
+            // An empty new queue becomes an old one first: a flow cannot stay ahead by sending one packet at
+            // a time.
             if self.take_off(index) == List::New {
                 self.append_to_old(index);
             }

@@ -27,7 +27,8 @@ pub struct PieConfig {
     pub ecn: bool,
     /// `true` to spread drops evenly (RFC 8033, Section 5.4). Default true.
     pub derandomized: bool,
-    /// `true` if one update raises a probability of at least 10 % by at most 2 % (RFC 8033, Section 5.5). Default true.
+    /// `true` if one update raises a probability of at least 10 % by at most 2 % (RFC 8033, Section 5.5).
+    /// Default true.
     pub capped: bool,
 }
 
@@ -104,7 +105,7 @@ impl Pie {
         self.probability
     }
 
-    /// Runs the updates that have come due. Between calls only time passes, so running them late changes nothing.
+    /// Runs the updates that have come due. Between calls only time passes: running late changes nothing.
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             if self.at_rest() {

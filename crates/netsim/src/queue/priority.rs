@@ -8,9 +8,10 @@ use crate::{Count, FlowId, QueueLimit};
 
 /// A queue in which the packets of some flows, such as a routing protocol's, precede all others.
 ///
-/// The limit applies to both together. In a full queue a packet with priority takes the place of the one without that
-/// would leave last, if the discipline of these can give one up ([`QueueDiscipline::evict`]). ns-2's `Queue/DropTail/PriQueue`
-/// has the same rules, except that there a packet with priority precedes those with priority that wait already.
+/// The limit applies to both together. In a full queue a packet with priority takes the place of the one
+/// without that would leave last, if the discipline of these can give one up ([`QueueDiscipline::evict`]).
+/// ns-2's `Queue/DropTail/PriQueue` has the same rules, except that there a packet with priority precedes
+/// those with priority that wait already.
 pub struct PriorityQueue {
     flows: Vec<FlowId>,
     limit: QueueLimit,

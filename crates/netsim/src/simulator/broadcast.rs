@@ -9,8 +9,8 @@ use crate::{Agent, AgentId, Egress, NodeId};
 const SENT: u8 = 0;
 
 impl<A: Agent> Simulator<A> {
-    /// A broadcast that leaves its sender's node has a copy for each egress: the number of these. One that has come to a neighbour is for
-    /// the node's agent for its flow; a node without one ignores it.
+    /// A broadcast that leaves its sender's node has a copy for each egress: the number of these. One that
+    /// has come to a neighbour is for the node's agent for its flow; a node without one ignores it.
     pub(super) fn begin_broadcast(&mut self, node: NodeId, packet: PacketSlot) -> Result<usize, Next> {
         let header = self.packets.header_mut(packet);
         if header.hops_left != SENT {

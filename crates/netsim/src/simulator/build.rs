@@ -60,8 +60,10 @@ impl<A: Agent> Simulator<A> {
     /// Adds a simplex link. Routes are computed before the next event, and know the link.
     ///
     /// # Panics
-    /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm, of the delay variation or of the discipline are out of
-    /// range, if there are two of NetEm, a delay variation and recorded delays, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
+    /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm, of the delay
+    /// variation or of the discipline are out of range, if there are two of NetEm, a delay variation and
+    /// recorded delays, or if marking from a number of packets on is wanted of a discipline other than
+    /// drop-tail.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.network.links.len() as u32);
         let source = self.timeline.queue.add_source(Event::Arrival(id));

@@ -49,8 +49,8 @@ pub enum Command<A: Agent> {
         /// Its new impairment.
         impairment: Impairment,
     },
-    /// Packets for a destination leave a node by this link from now on, regardless of the shortest path, until
-    /// the same pair is set again.
+    /// Packets for a destination leave a node by this link from now on, regardless of the shortest path,
+    /// until the same pair is set again.
     SetRoute {
         /// The node at which the route holds.
         node: NodeId,
@@ -187,8 +187,8 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    /// Calls a function with a medium, to change it; `None` if the medium is not of that type. Routes follow after a
-    /// [`Command::Reroute`].
+    /// Calls a function with a medium, to change it; `None` if the medium is not of that type. Routes follow
+    /// after a [`Command::Reroute`].
     pub fn with_medium<M: Medium, R>(
         &mut self,
         id: MediumId,

@@ -8,8 +8,9 @@ use crate::queue::{DropTail, FlowKey, QueuedPacket};
 use crate::{Agent, ControlledPacket, Controller, Count, Egress, LinkId};
 
 impl<A: Agent> Simulator<A> {
-    /// Gives an egress a controller, which sees all its packets from now on. A link that is drop-tail then holds its
-    /// waiting packets in [`DropTail`], whose limit is for what waits. To be called before packets arrive.
+    /// Gives an egress a controller, which sees all its packets from now on. A link that is drop-tail then
+    /// holds its waiting packets in [`DropTail`], whose limit is for what waits. To be called before packets
+    /// arrive.
     ///
     /// # Panics
     /// If packets are at a link that is drop-tail.

@@ -1,6 +1,6 @@
 //! Forwarding: a packet enters, goes from link to link, and leaves.
 //!
-//! The other rooms say what comes next ([`Next`]), and [`Simulator::dispatch`] does it: none of them calls this one.
+//! The other rooms say what comes next ([`Next`]), and [`Simulator::dispatch`] does it: none calls this one.
 
 use whimbrel_units::Instant;
 
@@ -12,8 +12,8 @@ use crate::packets::{Header, HostId, PacketSlot};
 use crate::queue::DropReason;
 use crate::{Agent, AgentId, LinkId, LossCause, MediumId, NodeId, Packet, StationId};
 
-/// Wake-ups of an agent at one time without moving its deadline, or packets sent without a pause, that are taken for a
-/// livelock.
+/// Wake-ups of an agent at one time without moving its deadline, or packets sent without a pause, that are
+/// taken for a livelock.
 pub(super) const STALL_LIMIT: u32 = 1_000_000;
 
 /// What comes next for a packet, by its slot.
@@ -219,8 +219,8 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    /// Applies the effects of a medium's calls, unless an outer call is doing so: what an agent does on a delivery must not overtake
-    /// the deliveries before it.
+    /// Applies the effects of a medium's calls, unless an outer call is doing so: what an agent does on a
+    /// delivery must not overtake the deliveries before it.
     pub(super) fn apply_effects(&mut self, id: MediumId) {
         if !self.network.media[id.index()].is_applying {
             self.network.media[id.index()].is_applying = true;
@@ -232,7 +232,8 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    /// Hands an observation to a station's controller, to the routing agent of its node and to the agents that observe it.
+    /// Hands an observation to a station's controller, to the routing agent of its node and to the agents
+    /// that observe it.
     fn observed(&mut self, id: StationId, observation: &Observation) {
         let now = self.timeline.now;
         if let Some(controller) = self.network.station(id).controller {

@@ -8,8 +8,9 @@ use crate::packets::{HostId, PacketSlot};
 use crate::{Agent, LossCause, NodeId};
 
 impl<A: Agent> Simulator<A> {
-    /// Limits the processor of a node: each packet that its agents send to other nodes takes time, and waits for that in a send
-    /// queue. To be called once, before packets are sent. Packets that the node forwards, or sends to itself, cost nothing.
+    /// Limits the processor of a node: each packet that its agents send to other nodes takes time, and waits
+    /// for that in a send queue. To be called once, before packets are sent. Packets that the node forwards,
+    /// or sends to itself, cost nothing.
     ///
     /// # Panics
     /// If the node has a host configuration.

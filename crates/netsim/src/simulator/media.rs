@@ -90,8 +90,8 @@ impl<A: Agent> Simulator<A> {
         medium.downcast_ref()
     }
 
-    /// A medium's timeout, whose effects are still to be applied. The medium may handle those timeouts of its own that follow before any other event, up to
-    /// `until`: most of them change nothing outside it.
+    /// A medium's timeout, whose effects are still to be applied. The medium may handle those timeouts of its
+    /// own that follow before any other event, up to `until`: most of them change nothing outside it.
     pub(super) fn handle_medium(&mut self, id: MediumId, until: Instant) {
         let horizon = until + Duration::from_nanos(1);
         let horizon = self.timeline.queue.next_at().map_or(horizon, |next| next.min(horizon));
@@ -107,8 +107,8 @@ impl<A: Agent> Simulator<A> {
         self.expect_medium(id);
     }
 
-    /// Queues a packet at a station for a neighbour, or for all of them. Returns `false` if it is not accepted. What this has dropped is
-    /// still to be lost.
+    /// Queues a packet at a station for a neighbour, or for all of them. Returns `false` if it is not
+    /// accepted. What this has dropped is still to be lost.
     pub(super) fn queue_at_station(
         &mut self,
         id: StationId,

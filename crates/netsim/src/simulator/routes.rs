@@ -35,8 +35,8 @@ impl<A: Agent> Simulator<A> {
         self.network.set_route(node, destination, next);
     }
 
-    /// The next hop of packets at a node for a destination, as last computed or set; `None` without a route, and for a
-    /// route that is spread over several links.
+    /// The next hop of packets at a node for a destination, as last computed or set; `None` without a route,
+    /// and for a route that is spread over several links.
     pub fn route(&mut self, node: NodeId, destination: NodeId) -> Option<NextHop> {
         if !self.network.routes_current {
             self.network.compute_routes(self.timeline.now);
@@ -114,7 +114,8 @@ impl<A: Agent> Simulator<A> {
         UnroutedPacket { packet: self.packets.header(packet).id, flow, size, hops }
     }
 
-    /// Offers a packet that a station has given up to the node's routing agent. Returns `false` if the packet is lost.
+    /// Offers a packet that a station has given up to the node's routing agent. Returns `false` if the packet
+    /// is lost.
     pub(super) fn salvage(&mut self, node: NodeId, packet: PacketSlot, neighbour: NodeId) -> bool {
         let Some(router) = self.agents.routers[node.index()] else { return false };
         // The hop that failed was counted when it was begun.

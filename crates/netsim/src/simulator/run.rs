@@ -41,8 +41,9 @@ impl<A: Agent> Simulator<A> {
         self.timeline.now = self.timeline.now.max(until);
     }
 
-    /// The time of the next event, for a driver that runs the network against another clock; `None` if nothing is left to
-    /// happen. Agents that were changed from outside are drained first, at the present time.
+    /// The time of the next event, for a driver that runs the network against another clock; `None` if
+    /// nothing is left to happen. Agents that were changed from outside are drained first, at the present
+    /// time.
     pub fn next_event_at(&mut self) -> Option<Instant> {
         if self.agents.is_any_touched() || !self.network.routes_current {
             self.catch_up();

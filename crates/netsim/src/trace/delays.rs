@@ -1,10 +1,10 @@
 //! Delays in time.
 //!
-//! A text of comma-separated values: a time in seconds per line, and the delay of packets that leave the transmitter from then
-//! on; a time before 0 stands for 0. A header names the columns, `time_s` or `sent_s`, and `delay_s`; others are passed over, so
-//! that the delays that a recorder of paths writes are a trace. Of those, lines whose `class` is `train` are skipped: the packets
-//! of a train wait for each other. Without a header the columns are the first two. Blank lines and lines that begin with `#`
-//! are skipped.
+//! A text of comma-separated values: a time in seconds per line, and the delay of packets that leave the
+//! transmitter from then on; a time before 0 stands for 0. A header names the columns, `time_s` or `sent_s`,
+//! and `delay_s`; others are passed over, so that the delays that a recorder of paths writes are a trace. Of
+//! those, lines whose `class` is `train` are skipped: the packets of a train wait for each other. Without a
+//! header the columns are the first two. Blank lines and lines that begin with `#` are skipped.
 
 use std::sync::Arc;
 
@@ -24,11 +24,12 @@ pub struct DelayTrace {
 const HEADER: &str = "columns `time_s` or `sent_s`, and `delay_s`, or a time and a delay in seconds";
 
 impl DelayTrace {
-    /// Reads a text of times and delays, as described above. The first delay holds from the beginning. With `repeats` the trace
-    /// starts again at its last time, otherwise the last delay stays.
+    /// Reads a text of times and delays, as described above. The first delay holds from the beginning. With
+    /// `repeats` the trace starts again at its last time, otherwise the last delay stays.
     ///
     /// # Errors
-    /// If a line does not hold what its columns should, times do not ascend, or a trace of no length is to be repeated.
+    /// If a line does not hold what its columns should, times do not ascend, or a trace of no length is to be
+    /// repeated.
     pub fn parse(text: &str, repeats: bool) -> Result<Self, TraceError> {
         let (mut columns, mut class) = (None, None);
         let mut steps: Vec<(Instant, Duration)> = Vec::new();

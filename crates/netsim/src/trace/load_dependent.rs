@@ -1,17 +1,18 @@
 //! Load-dependent replay of a cellular link, after CellReplay.
 //!
-//! A cellular network grants capacity by demand: a short burst after a pause gets less, and waits longer, than a flow that always
-//! has data to send. Two recordings describe such a link: the *heavy* one is a [`DeliveryTrace`] under saturation, the *light*
-//! one has, for short trains of packets sent after pauses, the base delay of a train's first packet and the opportunities of
-//! those behind it. In a replay each packet that finds the link idle starts a train: it arrives after the base delay of that
-//! time, interpolated between the recorded trains, and the packets behind it use the train's opportunities. When these are used
-//! up, packets use the heavy recording's, until the link is idle again. A train lasts at least to the last of its own
-//! opportunities, so that a paced flow does not start one with each of its packets.
+//! A cellular network grants capacity by demand: a short burst after a pause gets less, and waits longer,
+//! than a flow that always has data to send. Two recordings describe such a link: the *heavy* one is a
+//! [`DeliveryTrace`] under saturation, the *light* one has, for short trains of packets sent after pauses,
+//! the base delay of a train's first packet and the opportunities of those behind it. In a replay each packet
+//! that finds the link idle starts a train: it arrives after the base delay of that time, interpolated
+//! between the recorded trains, and the packets behind it use the train's opportunities. When these are used
+//! up, packets use the heavy recording's, until the link is idle again. A train lasts at least to the last of
+//! its own opportunities, so that a paced flow does not start one with each of its packets.
 //!
-//! Source: W. Sentosa, B. Chandrasekaran, P. B. Godfrey, H. Hassanieh, "CellReplay: Towards accurate record-and-replay for
-//! cellular networks", NSDI 2025. The text of the light recording is its tools': a line per train, with the
-//! millisecond at which it was sent, the base delay in milliseconds, and the opportunities of 1500 bytes in milliseconds since
-//! the first packet's.
+//! Source: W. Sentosa, B. Chandrasekaran, P. B. Godfrey, H. Hassanieh, "CellReplay: Towards accurate
+//! record-and-replay for cellular networks", NSDI 2025. The text of the light recording is its tools': a line
+//! per train, with the millisecond at which it was sent, the base delay in milliseconds, and the
+//! opportunities of 1500 bytes in milliseconds since the first packet's.
 
 use std::sync::Arc;
 
@@ -43,11 +44,12 @@ pub struct LoadDependentTrace {
 }
 
 impl LoadDependentTrace {
-    /// Reads the light recording, one train per line; blank lines are skipped. A train starts if nothing has arrived at the
-    /// link's end for longer than `idle`, and the one before has ended.
+    /// Reads the light recording, one train per line; blank lines are skipped. A train starts if nothing has
+    /// arrived at the link's end for longer than `idle`, and the one before has ended.
     ///
     /// # Errors
-    /// If a line is not a time, a base delay and ascending opportunities, times do not ascend, or there are fewer than two lines.
+    /// If a line is not a time, a base delay and ascending opportunities, times do not ascend, or there are
+    /// fewer than two lines.
     pub fn parse(heavy: DeliveryTrace, light: &str, idle: Duration) -> Result<Self, TraceError> {
         let mut trains: Vec<Train> = Vec::new();
         for (index, line) in light.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -150,7 +152,8 @@ impl LoadDependentCursor {
         Duration::from_nanos(self.train.map_or(0, |train| train.base_delay))
     }
 
-    /// Departure time of a packet that was accepted at `now`, behind all earlier ones: a base delay before its arrival.
+    /// Departure time of a packet that was accepted at `now`, behind all earlier ones: a base delay before
+    /// its arrival.
     pub(crate) fn departure(&mut self, now: Instant, size: u32) -> Instant {
         let now = now.as_nanos();
         let idle = self.trace.idle.as_nanos();

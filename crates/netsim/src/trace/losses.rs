@@ -2,12 +2,13 @@
 //!
 //! A text of comma-separated values, in one of two forms:
 //!
-//! - a time per line, in seconds: of the packets that leave the transmitter at that time or later, and before the next
-//!   line's time, the first is lost;
+//! - a time per line, in seconds: of the packets that leave the transmitter at that time or later, and before
+//!   the next line's time, the first is lost;
 //! - two times per line: packets that leave within `[from, to)` are lost, all of them.
 //!
-//! A header names the columns, `time_s`, or `from_s` and `to_s`; others are passed over, so that a run's own table of losses
-//! is a trace. Without a header the columns are the first one or two. Blank lines and lines that begin with `#` are skipped.
+//! A header names the columns, `time_s`, or `from_s` and `to_s`; others are passed over, so that a run's own
+//! table of losses is a trace. Without a header the columns are the first one or two. Blank lines and lines
+//! that begin with `#` are skipped.
 
 use std::sync::Arc;
 
@@ -44,12 +45,12 @@ const HEADER: &str = "a column `time_s`, or columns `from_s` and `to_s`";
 impl LossTrace {
     /// Reads a text of times or intervals, as described above.
     ///
-    /// `length` is the time that the trace describes, up to its last loss where it is not given. With `repeats` it starts
-    /// again then, otherwise nothing is lost any more.
+    /// `length` is the time that the trace describes, up to its last loss where it is not given. With
+    /// `repeats` it starts again then, otherwise nothing is lost any more.
     ///
     /// # Errors
-    /// If a line does not hold what its columns should, times do not ascend or lie beyond `length`, or a trace of no length
-    /// is to be repeated.
+    /// If a line does not hold what its columns should, times do not ascend or lie beyond `length`, or a
+    /// trace of no length is to be repeated.
     pub fn parse(text: &str, length: Option<Duration>, repeats: bool) -> Result<Self, TraceError> {
         let mut columns = None;
         let mut times = Vec::new();

@@ -1,8 +1,8 @@
 //! Rates that change in steps.
 //!
 //! One line is `seconds<TAB>Mbit/s`: from that time on the link has that rate, until the next line's
-//! time. The first line's rate also holds before its time. Any white space separates the two numbers. A table of
-//! comma-separated values with a header is read, too ([`rate_table`](super::rate_table)).
+//! time. The first line's rate also holds before its time. Any white space separates the two numbers. A table
+//! of comma-separated values with a header is read, too ([`rate_table`](super::rate_table)).
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ pub struct RateSteps {
 }
 
 impl RateSteps {
-    /// Reads lines of seconds and Mbit/s, or a table with a header; blank lines and lines that begin with `#` are skipped.
+    /// Reads lines of seconds and Mbit/s, or a table with a header; blank lines and lines that begin with `#`
+    /// are skipped.
     ///
     /// # Errors
     /// If a line is not two numbers, times do not ascend, a rate is negative or not finite, there is no
@@ -87,7 +88,8 @@ impl RateSteps {
         Duration::from_nanos(self.period)
     }
 
-    /// The steps whose time 0 is the time `start` of these, which repeat. Steps that do not repeat stay as they are.
+    /// The steps whose time 0 is the time `start` of these, which repeat. Steps that do not repeat stay as
+    /// they are.
     pub fn started_at(&self, start: Duration) -> Self {
         if self.period == u64::MAX {
             return self.clone();

@@ -1,8 +1,9 @@
 //! Rates in tables of comma-separated values, as data sets and measuring programs write them.
 //!
-//! The first line is a header. The time is in the first column whose name says so (`time`, `timestamp`, `seconds`, `t`, with or
-//! without a unit such as `_s` or `_ms`; seconds by default), and counts from the first line's. The rate is in the column whose name ends with a
-//! unit: `rate_kbps`, `DL_bitrate_kbps`, `Mbit/s`, `throughput (Mbps)`. Other columns are ignored.
+//! The first line is a header. The time is in the first column whose name says so (`time`, `timestamp`,
+//! `seconds`, `t`, with or without a unit such as `_s` or `_ms`; seconds by default), and counts from the
+//! first line's. The rate is in the column whose name ends with a unit: `rate_kbps`, `DL_bitrate_kbps`,
+//! `Mbit/s`, `throughput (Mbps)`. Other columns are ignored.
 
 use whimbrel_units::{DataRate, Instant};
 
@@ -12,7 +13,7 @@ use super::rate_steps::add;
 const HEADER: &str =
     "a header with one column of times and one of rates with its unit, such as `time_s,rate_kbps`";
 
-/// Units of rates by the end of a column's name, in lower case without signs, in bit/s. Longer ones come first.
+/// Units of rates by the end of a column's name, in lower case without signs, in bit/s. Longer ones first.
 const RATE_UNITS: [(&str, f64); 12] = [
     ("kbits", 1e3),
     ("mbits", 1e6),

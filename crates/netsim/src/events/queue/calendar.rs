@@ -1,10 +1,10 @@
-//! A calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation event set
-//! problem", CACM 31(10), 1988) in which every source has at most one entry.
+//! A calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
+//! event set problem", CACM 31(10), 1988) in which every source has at most one entry.
 //!
-//! Time is cut into days of 2^`shift` ns. A day's entries are in one of the lists, in order; a list serves every
-//! n-th day. The next event is the first entry of today's list, or of the next day that has any. The length of a day
-//! follows the events' average distance, so that a day has a few. It decides how fast entries are found, and never
-//! their order.
+//! Time is cut into days of 2^`shift` ns. A day's entries are in one of the lists, in order; a list serves
+//! every n-th day. The next event is the first entry of today's list, or of the next day that has any. The
+//! length of a day follows the events' average distance, so that a day has a few. It decides how fast entries
+//! are found, and never their order.
 
 /// No source.
 const NONE: u32 = u32::MAX;
@@ -143,8 +143,8 @@ impl Calendar {
         let list = &mut self.lists[index];
         let previous = list.last;
         match self.entries.get_mut(previous as usize) {
-            // Later events mostly come later, so the place is looked for from the end. Events at one time, which come in
-            // the order of their insertion, are then appended however many there are.
+            // Later events mostly come later, so the place is looked for from the end. Events at one time,
+            // which come in the order of their insertion, are then appended however many there are.
             Some(last) if (last.at, last.order) < (at, order) => {
                 last.next = source;
                 list.last = source;
@@ -243,8 +243,8 @@ impl Calendar {
         Some((first, at))
     }
 
-    /// Makes a day four to eight times as long as events are apart, to within a factor of two. Shorter days cost a
-    /// search for almost every event; of longer ones the lists would have to be walked through.
+    /// Makes a day four to eight times as long as events are apart, to within a factor of two. Shorter days
+    /// cost a search for almost every event; of longer ones the lists would have to be walked through.
     #[cold]
     fn review(&mut self, now: u64) {
         let distance = now.saturating_sub(self.reviewed_at) / u64::from(REVIEW_INTERVAL);

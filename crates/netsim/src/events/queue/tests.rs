@@ -63,8 +63,8 @@ fn an_event_before_the_one_found_comes_first() {
     assert_eq!(drain(&mut queue), [(20, Event::Timer(AgentId(1))), (1 << 50, Event::Timer(AgentId(0)))]);
 }
 
-/// The length of a day changes with the events' distance, and the number of lists with the number of sources. Neither may
-/// show. Distances go up and down over nine orders of magnitude; times collide.
+/// The length of a day changes with the events' distance, and the number of lists with the number of sources.
+/// Neither may show. Distances go up and down over nine orders of magnitude; times collide.
 #[test]
 fn the_order_survives_every_change_of_pace() {
     let mut queue = EventQueue::new();

@@ -35,7 +35,8 @@ pub(super) struct ErrorEvents {
     /// By state: the weight of all paths from it back to the sent one.
     back: Vec<Both>,
     next: Vec<Both>,
-    /// After that many branches nothing depends on where a path is (five constraint lengths, as decoders use).
+    /// After that many branches nothing depends on where a path is (five constraint lengths, as decoders
+    /// use).
     depth: usize,
 }
 
@@ -54,8 +55,8 @@ impl ErrorEvents {
         }
     }
 
-    /// Number of error events that are expected to begin in one row, of which the symbol in column `c` has the
-    /// signal-to-noise ratio `x` with `exp(-x / 6) = sixth[c]`. The number of columns is even.
+    /// Number of error events that are expected to begin in one row, of which the symbol in column `c` has
+    /// the signal-to-noise ratio `x` with `exp(-x / 6) = sixth[c]`. The number of columns is even.
     pub(super) fn per_row(&mut self, sixth: &[f64]) -> f64 {
         self.back.fill([0.0; 2]);
         self.back[0] = [1.0; 2];

@@ -20,8 +20,8 @@ pub enum LinkRate {
     Steps(RateSteps),
     /// 1500 bytes at each stamp of a mahimahi trace.
     Deliveries(DeliveryTrace),
-    /// 1500 bytes at each opportunity of two recordings, between which the load chooses. Their base delays are added to the
-    /// link's delay.
+    /// 1500 bytes at each opportunity of two recordings, between which the load chooses. Their base delays
+    /// are added to the link's delay.
     LoadDependent(LoadDependentTrace),
     /// A token bucket: bursts leave faster than the rate.
     TokenBucket(TokenBucketConfig),
@@ -57,9 +57,9 @@ impl From<LoadDependentTrace> for LinkRate {
 
 /// Capacity of a queue.
 ///
-/// With drop-tail the packet being transmitted counts, with all its bytes, until its last bit has left; at that very
-/// time it no longer counts. A link that is idle accepts any packet. ns-2 names the same packet limit:
-/// its queue, which does not hold the packet in service, refuses when `length + 1 >= limit`.
+/// With drop-tail the packet being transmitted counts, with all its bytes, until its last bit has left; at
+/// that very time it no longer counts. A link that is idle accepts any packet. ns-2 names the same packet
+/// limit: its queue, which does not hold the packet in service, refuses when `length + 1 >= limit`.
 /// With every other discipline the limit is for what waits, without the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
@@ -101,16 +101,16 @@ pub struct LinkConfig {
     pub mark_at: Option<u32>,
     /// Losses behind the queue.
     pub impairment: Impairment,
-    /// Of the packets that the impairment destroys, the share that arrives all the same, with intact headers and
-    /// damaged content: 0 to 1. Which ones is drawn for each by itself.
+    /// Of the packets that the impairment destroys, the share that arrives all the same, with intact headers
+    /// and damaged content: 0 to 1. Which ones is drawn for each by itself.
     pub damaged: f64,
-    /// Delay of each packet by a time of its own when it has reached the link's end, so that packets may overtake
-    /// each other. A link that goes down does not concern packets that are there.
+    /// Delay of each packet by a time of its own when it has reached the link's end, so that packets may
+    /// overtake each other. A link that goes down does not concern packets that are there.
     pub netem: Option<NetemConfig>,
     /// The same with delays that keep the order of each flow. Not together with `netem`.
     pub delay_variation: Option<DelayVariationConfig>,
-    /// The same with delays that follow a trace, in the order of the link. The least of them is to be [`delay`](Self::delay), so
-    /// that each packet has the delay of the trace. Not together with the others.
+    /// The same with delays that follow a trace, in the order of the link. The least of them is to be
+    /// [`delay`](Self::delay), so that each packet has the delay of the trace. Not together with the others.
     pub recorded_delays: Option<DelayTrace>,
 }
 

@@ -44,7 +44,8 @@ impl RecordedDelays {
         Self { trace, last_release: Instant::ZERO }
     }
 
-    /// Time at which a packet leaves that arrives now. A shorter delay does not let it overtake the one before it.
+    /// Time at which a packet leaves that arrives now. A shorter delay does not let it overtake the one
+    /// before it.
     fn release(&mut self, now: Instant) -> Instant {
         let least = self.trace.least();
         let rest: Duration = self.trace.at(now.saturating_sub(least)) - least;

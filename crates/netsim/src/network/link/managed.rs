@@ -31,7 +31,7 @@ impl ManagedQueue {
 }
 
 impl Link {
-    /// The number of packets at the link from which [`Link::offer`] looks closer; 0 where each packet needs it.
+    /// The number of packets at the link from which [`Link::offer`] looks closer; 0 if each packet needs it.
     pub(super) fn usual_look_at(&self) -> u64 {
         if self.managed.is_some() { 0 } else { self.limit_packets.min(self.mark_at) }
     }
@@ -41,8 +41,8 @@ impl Link {
         self.look_at = self.usual_look_at();
     }
 
-    /// Hands an offered packet to the discipline. Returns why this packet was dropped, if it was; the drops are
-    /// to be [taken](Link::take_drops).
+    /// Hands an offered packet to the discipline. Returns why this packet was dropped, if it was; the drops
+    /// are to be [taken](Link::take_drops).
     pub(crate) fn enqueue(&mut self, now: Instant, packet: QueuedPacket) -> Option<DropReason> {
         let managed = self.managed.as_mut()?;
         managed.discipline.enqueue(now, packet, &mut managed.drops);
@@ -50,8 +50,8 @@ impl Link {
         own.map(|&(_, reason)| reason)
     }
 
-    /// Takes the next packet to transmit from the discipline, if the transmitter is free. `ecn` is the codepoint
-    /// that packets have in the packet store, to see which of them have been marked.
+    /// Takes the next packet to transmit from the discipline, if the transmitter is free. `ecn` is the
+    /// codepoint that packets have in the packet store, to see which of them have been marked.
     pub(crate) fn next_for_service(
         &mut self,
         now: Instant,
@@ -68,7 +68,7 @@ impl Link {
         Some(packet)
     }
 
-    /// The time to ask for the next packet: at the end of the present transmission, if something waits for it.
+    /// The time to ask for the next packet: at the end of the present transmission, if something waits.
     pub(crate) fn next_service(&self) -> Option<Instant> {
         let waits = self.managed.as_ref().is_some_and(|managed| managed.backlog().packets > 0);
         let serves = matches!(self.state, State::Up) && self.idle_from < Instant::FAR_FUTURE;

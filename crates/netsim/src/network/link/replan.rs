@@ -1,8 +1,9 @@
 //! Changes of a link that has packets.
 //!
-//! Packets that have departed keep their arrival; those that wait get a new departure. The packet in service goes on
-//! with the bits it has left when the rate changes, and starts from its beginning when the link comes
-//! back up, or when its transmission began on a delivery trace, which does not define the part that has been sent.
+//! Packets that have departed keep their arrival; those that wait get a new departure. The packet in service
+//! goes on with the bits it has left when the rate changes, and starts from its beginning when the link comes
+//! back up, or when its transmission began on a delivery trace, which does not define the part that has been
+//! sent.
 
 use whimbrel_units::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! A token bucket: packets leave at the peak rate while there are tokens, and at the rate of the tokens afterwards.
+//! A token bucket: packets leave at the peak rate while there are tokens, and at the rate of the tokens
+//! afterwards.
 
 use std::collections::VecDeque;
 

@@ -30,8 +30,8 @@ impl Transmitter {
         }
     }
 
-    /// Departure time of a packet accepted at `now`, if all before it have left at `idle_from`. `delay` is the link's, which
-    /// a recording may change.
+    /// Departure time of a packet accepted at `now`, if all before it have left at `idle_from`. `delay` is
+    /// the link's, which a recording may change.
     #[inline]
     pub(super) fn departure(
         &mut self,

@@ -13,9 +13,10 @@ const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 /// A medium without collisions and errors.
 ///
-/// Stations transmit in the order in which their packets were queued, one at a time. A transmission takes the packet's
-/// size at the medium's rate; each station in range receives it that time and the propagation delay later. The next
-/// transmission starts when the last one has ended at the sender. A packet for a next hop out of range is lost.
+/// Stations transmit in the order in which their packets were queued, one at a time. A transmission takes the
+/// packet's size at the medium's rate; each station in range receives it that time and the propagation delay
+/// later. The next transmission starts when the last one has ended at the sender. A packet for a next hop out
+/// of range is lost.
 #[derive(Debug)]
 pub struct IdealMedium {
     rate: DataRate,

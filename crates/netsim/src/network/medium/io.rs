@@ -86,9 +86,9 @@ impl MediumIo<'_> {
         self.stations.len()
     }
 
-    /// Moves the time of a call of [`handle_timeout`](super::Medium::handle_timeout) on to the time of the next timeout, which
-    /// the medium then handles in the same call. Returns `false` if something else may happen before, or if the call has had
-    /// effects: the medium returns then.
+    /// Moves the time of a call of [`handle_timeout`](super::Medium::handle_timeout) on to the time of the
+    /// next timeout, which the medium then handles in the same call. Returns `false` if something else may
+    /// happen before, or if the call has had effects: the medium returns then.
     #[inline]
     pub fn advance(&mut self, to: Instant) -> bool {
         let advances = to < self.horizon && self.may_advance();
@@ -126,8 +126,8 @@ impl MediumIo<'_> {
         self.stations[station.index()].backlog()
     }
 
-    /// `true` if a station's queue had room for `size` further bytes if it also held `others` packets, whose bytes do not
-    /// count.
+    /// `true` if a station's queue had room for `size` further bytes if it also held `others` packets, whose
+    /// bytes do not count.
     pub(crate) fn has_room(&self, station: StationIndex, others: u64, size: u32) -> bool {
         let mut backlog = self.backlog(station);
         backlog.packets += others;
@@ -245,7 +245,7 @@ impl MediumIo<'_> {
         self.effects.push_back(Effect::Observe { station, observation });
     }
 
-    /// Has the routes computed again, because the result of [`Medium::reaches`](super::Medium::reaches) has changed.
+    /// Has the routes computed again: the result of [`Medium::reaches`](super::Medium::reaches) has changed.
     pub fn change_routes(&mut self) {
         self.effects.push_back(Effect::RoutesChanged);
     }

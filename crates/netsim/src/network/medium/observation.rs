@@ -33,8 +33,8 @@ pub enum Observation {
     },
     /// An 802.11 client is associated with an access point: its packets go there from now on.
     Associated(Association),
-    /// An 802.11 client has lost its access point, or leaves it to look for another one. Its packets wait until it is
-    /// associated again.
+    /// An 802.11 client has lost its access point, or leaves it to look for another one. Its packets wait
+    /// until it is associated again.
     Disassociated {
         /// Node of the access point.
         access_point: NodeId,

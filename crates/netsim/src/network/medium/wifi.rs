@@ -1,13 +1,15 @@
 //! IEEE 802.11: the machines of [`whimbrel_wifi`] as a medium.
 //!
-//! Each station has a MAC, which takes one packet at a time from the station's queue. A packet may reach its receiver and
-//! still count as failed, where only the acknowledgements were lost: it is delivered when the receiver's MAC delivers
-//! it, and the [report](super::Observation) follows when the sender's MAC is done with it.
+//! Each station has a MAC, which takes one packet at a time from the station's queue. A packet may reach its
+//! receiver and still count as failed, where only the acknowledgements were lost: it is delivered when the
+//! receiver's MAC delivers it, and the [report](super::Observation) follows when the sender's MAC is done
+//! with it.
 //!
-//! Stations are equal, or have [roles](StationRole): clients associate with access points, through which all their packets
-//! go, and change them when they move. Packets of a client that has no access point wait in its queue and at its MAC; an
-//! access point loses the packets of a client that has left. Limits: no power saving, no buffering or forwarding of frames
-//! between access points, no ageing of associations; an access point has one radio.
+//! Stations are equal, or have [roles](StationRole): clients associate with access points, through which all
+//! their packets go, and change them when they move. Packets of a client that has no access point wait in its
+//! queue and at its MAC; an access point loses the packets of a client that has left. Limits: no power
+//! saving, no buffering or forwarding of frames between access points, no ageing of associations; an access
+//! point has one radio.
 
 mod arp;
 mod channels;
@@ -68,10 +70,11 @@ pub struct WifiConfig {
     pub mac: MacConfig,
     /// Bytes between the MAC's header and the packet: 8 for LLC and SNAP, 0 in ns-2.
     pub llc_bytes: u32,
-    /// Noise power at the receivers in watts: a frame is then destroyed with the error probability of its rate at its ratio of
-    /// signal to noise. `None` for frames that noise does not destroy.
+    /// Noise power at the receivers in watts: a frame is then destroyed with the error probability of its
+    /// rate at its ratio of signal to noise. `None` for frames that noise does not destroy.
     pub noise: Option<f64>,
-    /// Address resolution of stations that send to their neighbours directly; `None` if they know all addresses.
+    /// Address resolution of stations that send to their neighbours directly; `None` if they know all
+    /// addresses.
     pub arp: Option<ArpConfig>,
     /// Root of the stations' streams of random numbers.
     pub seed: u64,
@@ -141,8 +144,8 @@ impl WifiMedium {
     /// The medium of stations with roles.
     ///
     /// # Errors
-    /// If there is not one role for each station of the site, a parameter of a role is out of range, or two stations have one
-    /// address.
+    /// If there is not one role for each station of the site, a parameter of a role is out of range, or two
+    /// stations have one address.
     pub fn with_infrastructure(
         site: Site,
         config: WifiConfig,
@@ -190,7 +193,7 @@ impl WifiMedium {
         self.air.transmissions()
     }
 
-    /// Number of stations that the transmissions since the beginning reached, each counted for every one of them.
+    /// Number of stations that the transmissions since the beginning reached, summed over transmissions.
     pub const fn arrivals(&self) -> u64 {
         self.air.arrivals()
     }
@@ -200,9 +203,9 @@ impl WifiMedium {
         &self.stations.machines[station.index()]
     }
 
-    /// Gives a station, which has not been added yet, another MAC than [`WifiConfig::mac`]. A packet for a station that does not
-    /// support the sender's rates goes at the highest common rate that is not above the sender's data rate, without rate
-    /// adaptation.
+    /// Gives a station, which has not been added yet, another MAC than [`WifiConfig::mac`]. A packet for a
+    /// station that does not support the sender's rates goes at the highest common rate that is not above the
+    /// sender's data rate, without rate adaptation.
     pub fn set_mac(&mut self, station: StationIndex, mac: MacConfig) {
         self.stations.has_own_macs = true;
         self.own_macs.insert(station, mac);
@@ -241,7 +244,8 @@ impl WifiMedium {
         self.stations.arp.as_ref().map_or(ArpStats::default(), |arp| arp.stats(station))
     }
 
-    /// Number of packets that wait at a station for a neighbour's address, or for the MAC after its resolution.
+    /// Number of packets that wait at a station for a neighbour's address, or for the MAC after its
+    /// resolution.
     pub fn held_packets(&self, station: StationIndex) -> usize {
         self.stations.arp.as_ref().map_or(0, |arp| arp.held(station))
     }
@@ -251,7 +255,7 @@ impl WifiMedium {
         self.stations.infrastructure.as_ref().map_or(&[], |infrastructure| &infrastructure.handovers)
     }
 
-    /// The message in a management frame that is on the air, or waits at the MAC; `handle` is the frame's payload.
+    /// The message in a management frame on the air or waiting at the MAC; `handle` is the frame's payload.
     pub fn message(&self, handle: u64) -> Option<&ManagementMessage> {
         self.stations.infrastructure.as_ref()?.messages.get(handle & !MESSAGE)
     }
@@ -414,8 +418,8 @@ impl Medium for WifiMedium {
             self.settle(now, station, io);
         }
         loop {
-            // At one instant, the stations' deadlines precede what arrives: stations that gain access in the same slot
-            // all transmit.
+            // At one instant, the stations' deadlines precede what arrives: stations that gain access in the
+            // same slot all transmit.
             while self.stations.deadlines.first_at() <= now
                 && let Some((station, _)) = self.stations.deadlines.first()
             {

@@ -20,8 +20,8 @@ pub enum SpreadBy {
     Turns,
     /// By chance, each packet by itself.
     Chance,
-    /// By the agent that sends it ([`Agent::path`](crate::Agent::path)): the number of the link in the list. In turns, if
-    /// the agent has no choice.
+    /// By the agent that sends it ([`Agent::path`](crate::Agent::path)): the number of the link in the list.
+    /// In turns, if the agent has no choice.
     Sender,
 }
 

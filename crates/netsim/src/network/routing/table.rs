@@ -54,8 +54,8 @@ impl RouteTable {
         }
     }
 
-    /// The next hop of packets at `node` for `destination`; `None` without a route, or if packets are spread over
-    /// several links.
+    /// The next hop of packets at `node` for `destination`; `None` without a route, or if packets are spread
+    /// over several links.
     pub fn next_hop(&self, node: NodeId, destination: NodeId) -> Option<NextHop> {
         let route = self.route(node, destination);
         match route.link() {

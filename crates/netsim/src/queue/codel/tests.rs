@@ -10,7 +10,7 @@ fn codel(config: &CoDelConfig) -> CoDel {
     CoDel::new(config, QueueLimit::Unlimited).unwrap()
 }
 
-/// The milliseconds of drops and of marks, where a packet leaves every millisecond from a queue that is far too long.
+/// The milliseconds of drops and of marks if a packet leaves every millisecond from a queue far too long.
 fn overload(ecn: bool, codepoint: Ecn, milliseconds: u64) -> (Vec<u64>, Vec<u64>) {
     let mut queue = codel(&CoDelConfig { ecn, ..CoDelConfig::default() });
     let (mut drops, mut dropped, mut marked) = (Drops::default(), Vec::new(), Vec::new());
@@ -27,8 +27,8 @@ fn overload(ecn: bool, codepoint: Ecn, milliseconds: u64) -> (Vec<u64>, Vec<u64>
     (dropped, marked)
 }
 
-/// The delay has been above target for 100 ms at 100 ms; the n-th further drop follows 100 ms / sqrt(n) later:
-/// 200, 270.7, 328.4, 378.4, 423.2, 464.0, 501.8 (RFC 8289, Section 3.2).
+/// The delay has been above target for 100 ms at 100 ms; the n-th further drop follows 100 ms / sqrt(n)
+/// later: 200, 270.7, 328.4, 378.4, 423.2, 464.0, 501.8 (RFC 8289, Section 3.2).
 #[test]
 fn drops_follow_the_control_law() {
     assert_eq!(overload(false, Ecn::NotEct, 500).0, [100, 200, 271, 329, 379, 424, 464]);
@@ -143,7 +143,8 @@ proptest! {
         };
         let (mut drops, mut dropped, mut number) = (Drops::default(), 0, 0);
         let mut sizes = sizes.iter().cycle();
-        // Half a millisecond of offset keeps comparisons of times away from ties, where floats and integers may differ.
+        // Half a millisecond of offset keeps comparisons of times away from ties, where floats and integers
+        // may differ.
         let mut now = Duration::from_micros(500);
         for (steps, in_every, out_every) in phases {
             for step in 0..steps {

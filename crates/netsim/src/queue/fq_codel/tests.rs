@@ -19,7 +19,7 @@ fn served(queue: &mut FqCoDel, now: Instant, packets: usize) -> Vec<u32> {
     (0..packets).filter_map(|_| queue.dequeue(now, &mut drops)).map(|packet| packet.flow.flow.0).collect()
 }
 
-/// Packets of 1514, 757 and 151 bytes: each flow sends a quantum in its turn, so bytes are shared and not packets.
+/// Packets of 1514, 757 and 151 bytes: each flow sends a quantum in its turn: bytes are shared, not packets.
 #[test]
 fn flows_share_bytes_whatever_their_packets_are() {
     let sizes = [(1, 1_514), (2, 757), (3, 151)];

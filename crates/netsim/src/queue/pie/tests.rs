@@ -22,8 +22,9 @@ fn hold(queue: &mut Pie, delay: u64, from: u64, to: u64) {
     }
 }
 
-/// Hand-computed from Section 4.2. The first update sees a rise from 0 to 30 ms: (0.125 x 0.015 + 1.25 x 0.03) / 2048;
-/// the following ones only the distance from the target: 0.125 x 0.015 / 128, then / 128, / 128, ...
+/// Hand-computed from Section 4.2. The first update sees a rise from 0 to 30 ms: (0.125 x 0.015 + 1.25 x
+/// 0.03) / 2048; the following ones only the distance from the target: 0.125 x 0.015 / 128, then / 128, /
+/// 128, ...
 #[test]
 fn the_probability_follows_the_controller() {
     let mut queue = pie(&PieConfig::default());

@@ -39,8 +39,9 @@ fn distances(config: &RedConfig, length: usize, packets: usize) -> Vec<usize> {
     distances
 }
 
-/// p_b = 0.1 (10 - 5) / (15 - 5) = 0.05. In the article's Figure 2 `count` is 1 for the first packet after a drop, so
-/// distances are uniform over 1 to 19, with mean 10 and variance (19^2 - 1) / 12. (Its Section VIII counts from 0.)
+/// p_b = 0.1 (10 - 5) / (15 - 5) = 0.05. In the article's Figure 2 `count` is 1 for the first packet after a
+/// drop, so distances are uniform over 1 to 19, with mean 10 and variance (19^2 - 1) / 12. (Its Section VIII
+/// counts from 0.)
 #[test]
 fn drops_are_spaced_uniformly() {
     let distances = distances(&without_average(), 10, 100_000);

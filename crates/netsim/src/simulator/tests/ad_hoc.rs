@@ -173,7 +173,7 @@ impl<R: RoutingAgent> Mesh<R> {
         }
     }
 
-    /// Hops from one node to another by the protocols' tables, which the network uses; `None` without a route.
+    /// Hops from one node to another by the protocols' tables, which the network uses; `None` without route.
     fn hops(&mut self, from: usize, to: usize) -> Option<usize> {
         let destination = self.nodes[to];
         let (mut node, mut hops) = (from, 0);
@@ -229,7 +229,8 @@ fn dsdv_converges_in_a_chain_of_four() {
     assert_eq!(mesh.simulator.packets_in_network(), 0);
 }
 
-/// With ns-2's timing an unknown destination is advertised after two settling times of 6 s: a chain takes 12 s per hop.
+/// With ns-2's timing an unknown destination is advertised after two settling times of 6 s: a chain takes 12
+/// s per hop.
 #[test]
 fn dsdv_with_the_timing_of_ns2_spreads_a_destination_by_a_hop_each_12_s() {
     let mut mesh = Mesh::new(row(4, 200.0), 1, dsdv(DsdvConfig::NS2));
@@ -274,7 +275,7 @@ fn detour() -> Vec<(Path, Presence)> {
     stations
 }
 
-/// The link over node 1 breaks at 30 s; the packet in transmission and those behind it wait for the other route.
+/// The link over node 1 breaks at 30 s; the packet in transmission and later ones wait for the other route.
 fn repairs_a_broken_link<R: RoutingAgent>(protocol: impl Fn(Address, SplitMix64) -> R) -> Mesh<R> {
     let mut mesh = Mesh::new(detour(), 3, protocol);
     let sink = mesh.send(0, 2, (25_000..45_000).step_by(100));
@@ -289,7 +290,7 @@ fn repairs_a_broken_link<R: RoutingAgent>(protocol: impl Fn(Address, SplitMix64)
 #[test]
 fn aodv_finds_another_route_when_a_link_breaks_and_salvages_the_packet() {
     let mesh = repairs_a_broken_link(aodv(AodvConfig::default()));
-    // A break that the source itself notices costs no packet: if node 1 was on the route, the packet is sent again.
+    // A break that the source itself notices costs no packet: with node 1 on the route, the packet is resent.
     assert_eq!(mesh.tags(0), (0..200).collect::<Vec<u64>>());
     let given_up = AodvConfig { salvages: false, ..AodvConfig::default() };
     let mesh = repairs_a_broken_link(aodv(given_up));
@@ -305,7 +306,8 @@ fn dsdv_with_the_reports_of_the_link_layer_buffers_packets_until_the_next_route(
     let lost = mesh.sink(0).losses.len();
     let silent = DsdvConfig { link_layer_feedback: false, ..DsdvConfig::default() };
     let silent = repairs_a_broken_link(dsdv(silent));
-    // The other route comes within seconds; until then 5 packets wait. Without the reports it comes after 45 s of silence.
+    // The other route comes within seconds; until then 5 packets wait. Without the reports it comes after 45
+    // s of silence.
     let blackholed = silent.sink(0).losses.len();
     assert!(lost < 20 && blackholed > 100, "{lost} and {blackholed} lost");
 }

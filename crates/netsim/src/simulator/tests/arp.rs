@@ -94,7 +94,8 @@ fn the_first_packet_waits_for_a_request_and_a_reply_and_later_ones_do_not() {
     }
 }
 
-/// A third station that receives a request makes an entry under ns-2's rules only (RFC 826 updates entries, but adds none).
+/// A third station that receives a request makes an entry under ns-2's rules only (RFC 826 updates entries,
+/// but adds none).
 #[test]
 fn a_station_that_overhears_a_request_learns_under_the_rules_of_ns2_only() {
     for (arp, requests) in [(ArpConfig::STANDARD, 1), (ArpConfig::NS2, 0)] {
@@ -113,8 +114,8 @@ fn a_station_that_overhears_a_request_learns_under_the_rules_of_ns2_only() {
     }
 }
 
-/// While a packet for an unknown neighbour is held, ten come for a known one. In ns-2 an address is resolved in front of the queue, behind
-/// whose packets a resolved one then waits; otherwise it precedes them.
+/// While a packet for an unknown neighbour is held, ten come for a known one. In ns-2 an address is resolved
+/// in front of the queue, behind whose packets a resolved one then waits; otherwise it precedes them.
 #[test]
 fn a_resolved_packet_waits_in_the_queue_under_the_rules_of_ns2_only() {
     for (arp, is_last) in [(ArpConfig::STANDARD, false), (ArpConfig::NS2, true)] {
@@ -140,7 +141,8 @@ fn a_resolved_packet_waits_in_the_queue_under_the_rules_of_ns2_only() {
     }
 }
 
-/// A neighbour has left: packets for it take no room in the queue under ns-2's rules, whose requests and replies find it full.
+/// A neighbour has left: packets for it take no room in the queue under ns-2's rules, whose requests and
+/// replies find it full.
 #[test]
 fn packets_for_an_unknown_neighbour_fill_no_queue_under_the_rules_of_ns2() {
     for (arp, lost) in [(ArpConfig::STANDARD, true), (ArpConfig::NS2, false)] {
@@ -210,7 +212,8 @@ fn failures(simulator: &Simulator<Script>, agent: AgentId) -> Vec<(u64, u32)> {
         .collect()
 }
 
-/// One request per second (RFC 1122, section 2.3.2.1), three in all; the packet is lost a second after the third one.
+/// One request per second (RFC 1122, section 2.3.2.1), three in all; the packet is lost a second after the
+/// third one.
 #[test]
 fn a_request_is_repeated_each_second_up_to_three_times_and_then_the_packet_is_lost() {
     let (simulator, medium, source, sink) = departed(ArpConfig::STANDARD, &[2_000_000, 10_000_000]);
@@ -225,7 +228,8 @@ fn a_request_is_repeated_each_second_up_to_three_times_and_then_the_packet_is_lo
     assert_eq!(simulator.packets_in_network(), 0);
 }
 
-/// ns-2 repeats no request by itself. The fourth packet sends no request: it is lost with the third one, and both are reported.
+/// ns-2 repeats no request by itself. The fourth packet sends no request: it is lost with the third one, and
+/// both are reported.
 #[test]
 fn under_the_rules_of_ns2_each_packet_sends_a_request_and_the_fourth_one_is_given_up() {
     let times: Vec<u64> = (2..7).map(|second| second * 1_000_000).collect();
@@ -258,7 +262,7 @@ fn an_entry_that_has_outlived_its_lifetime_is_resolved_anew() {
     assert_eq!(wifi(&simulator, medium).arp_stats(StationIndex(0)).requests, 2);
 }
 
-/// Ad hoc stations next to a network with an access point resolve addresses; the client and the access point do not.
+/// Ad hoc stations next to a network with an access point resolve addresses; client and access point do not.
 #[test]
 fn clients_and_access_points_send_no_requests() {
     let roles = [access_point(0, 1), client(1, &[1]), StationRole::default(), StationRole::default()];
@@ -274,7 +278,8 @@ fn clients_and_access_points_send_no_requests() {
     assert_eq!(requests, [0, 0, 1, 0]);
 }
 
-/// EtherType 0x0806 and the fields of RFC 826 in the capture: a request to all, and the reply to the station that asked.
+/// EtherType 0x0806 and the fields of RFC 826 in the capture: a request to all, and the reply to the station
+/// that asked.
 #[test]
 fn a_capture_has_the_request_and_the_reply() {
     let mut simulator = simulator();
@@ -299,7 +304,7 @@ fn a_capture_has_the_request_and_the_reply() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-    /// Every packet is delivered once, lost once, or held at the end, regardless of the topology and the rules.
+    /// Every packet is delivered once, lost once, or held at the end, for any topology and rules.
     #[test]
     fn packets_are_conserved_with_address_resolution(
         places in proptest::collection::vec((0.0..700.0f64, 0.0..700.0f64), 2..8),

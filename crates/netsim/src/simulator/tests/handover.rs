@@ -40,8 +40,8 @@ fn names<'a>(changes: &[(Instant, &'a str, NodeId)]) -> Vec<&'a str> {
     changes.iter().map(|&(_, name, _)| name).collect()
 }
 
-/// An access point that is switched off loses its stations: no route leads to them. The client notices it by the absence of beacons
-/// and data.
+/// An access point that is switched off loses its stations: no route leads to them. The client notices it by
+/// the absence of beacons and data.
 #[test]
 fn an_access_point_that_goes_off_is_detected_by_its_beacons() {
     let mut campus = campus(vec![
@@ -58,7 +58,8 @@ fn an_access_point_that_goes_off_is_detected_by_its_beacons() {
         (campus.wifi().address(StationIndex(0)), Some(campus.wifi().address(StationIndex(0))))
     );
     assert_eq!(second.1.detection(), Duration::from_micros(102_400 * 15 / 2));
-    // The last packet leaves the host at 4.995 s and arrives more than 1 ms later; the last beacon is sent at 4.9152 s.
+    // The last packet leaves the host at 4.995 s and arrives more than 1 ms later; the last beacon is sent at
+    // 4.9152 s.
     let last_contact = second.1.last_contact - Instant::ZERO;
     assert!(last_contact > Duration::from_micros(4_996_000) && last_contact < Duration::from_secs(5));
     let client = changes(&campus, observers[2]);
@@ -71,7 +72,8 @@ fn an_access_point_that_goes_off_is_detected_by_its_beacons() {
     let (received, losses) = campus.outcome(sink);
     assert_eq!(received.len() + losses.len(), 1_400);
     assert!(losses.iter().all(|&(_, cause)| cause == LossCause::NoRoute(campus.host)), "{losses:?}");
-    // Routes lead to the other access point when it has accepted the client, which learns of it a frame later.
+    // Routes lead to the other access point when it has accepted the client, which learns of it a frame
+    // later.
     let joined = changes(&campus, observers[1])[0].0;
     assert!(joined < second.1.associated && joined + Duration::from_millis(2) > second.1.associated);
     let sent = |tag: u64| Instant::from_nanos((505_000 + tag * 10_000) * 1_000);
@@ -82,8 +84,8 @@ fn an_access_point_that_goes_off_is_detected_by_its_beacons() {
     );
 }
 
-/// The access point restarts before the client misses it. It does not know the client any more: it refuses the next packet,
-/// and the client joins anew.
+/// The access point restarts before the client misses it. It does not know the client any more: it refuses
+/// the next packet, and the client joins anew.
 #[test]
 fn an_access_point_that_has_restarted_refuses_the_frames_of_its_former_clients() {
     let mut campus = campus(vec![
@@ -125,8 +127,8 @@ fn a_client_that_was_off_joins_again() {
     assert_eq!(campus.outcome(down), (vec![0, 2], vec![(1, out_of_range)]));
 }
 
-/// The client sends a probe request from 2.15 ms to 2.69 ms and is off when the response begins, which the access point repeats
-/// six times.
+/// The client sends a probe request from 2.15 ms to 2.69 ms and is off when the response begins, which the
+/// access point repeats six times.
 #[test]
 fn a_message_to_a_client_that_is_gone_is_given_up() {
     let mut mac = mac();
@@ -143,7 +145,8 @@ fn a_message_to_a_client_that_is_gone_is_given_up() {
     assert_eq!(campus.wifi().access_point(StationIndex(1)), Some(StationIndex(0)));
 }
 
-/// Until the distribution system is updated, packets for the client go to its access point before, where they are lost.
+/// Until the distribution system is updated, packets for the client go to its access point before, where they
+/// are lost.
 #[test]
 fn packets_take_the_access_point_before_until_the_distribution_system_is_updated() {
     let delay = Duration::from_millis(500);
@@ -190,8 +193,8 @@ fn clients_that_lose_their_access_point_together_all_find_the_other_one() {
     assert!(first.associations == handovers && handovers >= 5, "{handovers}");
 }
 
-/// The client looks for another access point where the beacons are weak: it returns to the present one until the other is
-/// stronger, and loses nothing but what is sent while it scans.
+/// The client looks for another access point where the beacons are weak: it returns to the present one until
+/// the other is stronger, and loses nothing but what is sent while it scans.
 #[test]
 fn a_client_with_a_weak_signal_changes_before_it_loses_the_access_point() {
     let paths = || {
@@ -208,7 +211,8 @@ fn a_client_with_a_weak_signal_changes_before_it_loses_the_access_point() {
     let (_, down) = campus.flow(1, campus.host, campus.nodes[2], &every(10_000, 1_005_000, 2_900));
     campus.run(31);
     let changes = changes(&campus, observer);
-    // Once per second from 10 s on, where it is 150 m from the first access point, until 20 s, where the second is 150 m away.
+    // Once per second from 10 s on, where it is 150 m from the first access point, until 20 s, where the
+    // second is 150 m away.
     let mut expected = vec!["associated"];
     expected.extend(["disassociated", "stayed"].repeat(6));
     expected.extend(["disassociated", "associated"]);
@@ -221,8 +225,8 @@ fn a_client_with_a_weak_signal_changes_before_it_loses_the_access_point() {
     );
     let (received, losses) = campus.outcome(down);
     assert_eq!(received.len() + losses.len(), 2_900);
-    // On the access point's channel the client receives also while it scans, and on the other one it stays about as long as
-    // the MAC repeats a frame: few packets are lost.
+    // On the access point's channel the client receives also while it scans, and on the other one it stays
+    // about as long as the MAC repeats a frame: few packets are lost.
     let cause = |&(_, cause): &(u64, LossCause)| match cause {
         LossCause::Medium(station, MediumLoss::OffChannel) => (station, true),
         LossCause::Medium(station, MediumLoss::NotAssociated) => (station, false),
@@ -233,10 +237,11 @@ fn a_client_with_a_weak_signal_changes_before_it_loses_the_access_point() {
     assert!(losses.len() < 20, "{losses:?}");
 }
 
-/// Mishra, Shin and Arbaugh (An Empirical Analysis of the IEEE 802.11 MAC Layer Handoff Process, 2003) measured hand-offs of
-/// 60 ms to 400 ms between 802.11b cards and access points, more than 90 % of it between probe request and response, and
-/// authentication and association of a few milliseconds each. A scan of the eleven channels with the default times is in
-/// that range; the times per channel of a card decide on the place in it.
+/// Mishra, Shin and Arbaugh (An Empirical Analysis of the IEEE 802.11 MAC Layer Handoff Process, 2003)
+/// measured hand-offs of 60 ms to 400 ms between 802.11b cards and access points, more than 90 % of it
+/// between probe request and response, and authentication and association of a few milliseconds each. A scan
+/// of the eleven channels with the default times is in that range; the times per channel of a card decide on
+/// the place in it.
 #[test]
 fn the_phases_of_a_hand_over_are_like_measured_ones() {
     let channels: Vec<u8> = (1..=11).collect();

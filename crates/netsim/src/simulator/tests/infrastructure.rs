@@ -23,7 +23,7 @@ pub(super) fn fixed(places: &[f64]) -> Site {
     site(places.iter().map(|&x| (at_metre(x), Presence::ALWAYS)))
 }
 
-/// With a contention window of 0, each frame follows DIFS after the response to the one before. 3 m take 10 ns.
+/// With a contention window of 0, each frame follows DIFS after the response to the last. 3 m take 10 ns.
 #[test]
 fn joining_takes_the_exchanges_of_scanning_authentication_and_association() {
     let mut mac = mac();
@@ -35,8 +35,8 @@ fn joining_takes_the_exchanges_of_scanning_authentication_and_association() {
     let frame = |body: u32| mac.phy.duration(Rate::Dsss1, 28 + body) + Duration::from_nanos(10);
     let (sifs, difs) = (Duration::from_micros(10), Duration::from_micros(50));
     let acknowledged = sifs + mac.phy.duration(Rate::Dsss1, 14) + difs;
-    // 2 ms to the channel, 0.1 ms of ProbeDelay, 40 ms of MaxChannelTime because the response to the probe request is
-    // sensed.
+    // 2 ms to the channel, 0.1 ms of ProbeDelay, 40 ms of MaxChannelTime because the response to the probe
+    // request is sensed.
     let scanned = micros(2_000 + 100 + 40_000);
     let authenticated = scanned + Duration::from_millis(2) + difs + frame(6) + acknowledged + frame(6);
     let associated = authenticated + acknowledged + frame(4 + 5 + 10) + acknowledged + frame(6 + 10);
@@ -67,7 +67,8 @@ fn joining_takes_the_exchanges_of_scanning_authentication_and_association() {
     );
 }
 
-/// Two access points at 0 m and 400 m on different channels; the client leaves the range of the first one, 250 m, after 20 s.
+/// Two access points at 0 m and 400 m on different channels; the client leaves the range of the first one,
+/// 250 m, after 20 s.
 fn walk() -> Campus {
     Campus::new(vec![
         (at_metre(0.0), access_point(0, 1)),
@@ -102,7 +103,8 @@ fn a_hand_over_loses_the_packets_of_the_outage_and_no_other() {
     for tag in 0..2_900 {
         assert_eq!(lost.contains(&tag), outage.contains(&arrival(tag)), "{tag} at {}", arrival(tag));
     }
-    // The access point sends some in vain; those that wait when the client associates with the other one are lost then.
+    // The access point sends some in vain; those that wait when the client associates with the other one are
+    // lost then.
     let out_of_range = LossCause::Medium(campus.stations[0], MediumLoss::OutOfRange);
     let not_associated = LossCause::Medium(campus.stations[0], MediumLoss::NotAssociated);
     let off_channel = LossCause::Medium(campus.stations[0], MediumLoss::OffChannel);
@@ -114,8 +116,8 @@ fn a_hand_over_loses_the_packets_of_the_outage_and_no_other() {
     assert_eq!(campus.simulator.packets_in_network(), 0);
 }
 
-/// The frame in service when the client gives up goes to the new access point with those that wait. Of those before, the MAC
-/// has dropped two after seven attempts each.
+/// The frame in service when the client gives up goes to the new access point with those that wait. Of those
+/// before, the MAC has dropped two after seven attempts each.
 #[test]
 fn a_clients_packets_wait_during_a_hand_over() {
     let mut campus = walk();
@@ -149,7 +151,7 @@ fn a_clients_packets_wait_during_a_hand_over() {
     assert_eq!(campus.simulator.packets_in_network(), 0);
 }
 
-/// A packet from one client to another is transmitted twice, no matter what the route says about the next hop.
+/// A packet from one client to another is transmitted twice, no matter what the route says of the next hop.
 #[test]
 fn clients_of_one_access_point_talk_through_it() {
     for has_direct_route in [false, true] {
@@ -201,7 +203,8 @@ fn clients_of_one_access_point_talk_through_it() {
     }
 }
 
-/// The access point repeats the broadcast of a client, which does not receive its own. Other networks do not receive it.
+/// The access point repeats the broadcast of a client, which does not receive its own. Other networks do not
+/// receive it.
 #[test]
 fn a_clients_broadcast_is_repeated_by_its_access_point() {
     let ad_hoc = StationRole::AdHoc { channel: 1 };
@@ -254,7 +257,8 @@ fn roles_that_do_not_work_are_refused() {
     );
 }
 
-/// Two saturated networks side by side: on two channels each has the throughput that it has alone, on one they share it.
+/// Two saturated networks side by side: on two channels each has the throughput that it has alone, on one
+/// they share it.
 #[test]
 fn networks_on_different_channels_do_not_interfere() {
     let run = |second: u8| {
@@ -309,8 +313,9 @@ fn hidden_clients_collide_and_rts_cts_prevents_most_of_it() {
     assert!(lost_behind_rts * 3 < lost, "{lost_behind_rts} of {lost}");
 }
 
-/// Frames of 8.5 ms occupy the first channel. One of them is on the air when the wait for activity begins, and lasts longer than
-/// the wait: the station stays for MaxChannelTime, as on the channel of the access point.
+/// Frames of 8.5 ms occupy the first channel. One of them is on the air when the wait for activity begins,
+/// and lasts longer than the wait: the station stays for MaxChannelTime, as on the channel of the access
+/// point.
 #[test]
 fn a_frame_on_the_air_is_activity_on_the_channel() {
     let ad_hoc = StationRole::AdHoc { channel: 1 };

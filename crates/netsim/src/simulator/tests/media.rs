@@ -8,7 +8,8 @@ use crate::{MediumId, PacketId, QueueLimit, StationId, StationIndex};
 /// 1 byte per microsecond, and no propagation delay worth a nanosecond within a metre.
 const RATE: f64 = 1e6;
 
-/// Stations in a row, that far apart, each on a node of its own, with a queue of `limit` packets. A station receives its neighbours.
+/// Stations in a row, that far apart, each on a node of its own, with a queue of `limit` packets. A station
+/// receives its neighbours.
 fn row(
     simulator: &mut Simulator<Script>,
     stations: usize,

@@ -1,4 +1,4 @@
-//! Protection of OFDM frames in the network of an access point, while an 802.11b station is associated with it.
+//! Protection of OFDM frames in an access point's network, while an 802.11b station is associated with it.
 
 use whimbrel_wifi::dcf::{MacConfig, Protection};
 use whimbrel_wifi::infrastructure::AccessPointConfig;
@@ -12,7 +12,8 @@ use super::*;
 use crate::StationIndex;
 use crate::medium::{AirFrame, InfrastructureConfig, StationRole, WifiConfig, WifiMedium};
 
-/// The stations: two access points, an 802.11g client of the first, an 802.11b client that walks from the first to the second.
+/// The stations: two access points, an 802.11g client of the first, an 802.11b client that walks from the
+/// first to the second.
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 const FAST: usize = 2;
@@ -30,8 +31,8 @@ fn older(number: usize) -> StationRole {
     StationRole::Client { config, joins_at: Instant::from_secs(5) }
 }
 
-/// A packet every 20 ms in both directions between the first access point and its 802.11g client, for 50 s. The older client
-/// joins after 5 s, and walks from 20 s to 40 s.
+/// A packet every 20 ms in both directions between the first access point and its 802.11g client, for 50 s.
+/// The older client joins after 5 s, and walks from 20 s to 40 s.
 fn cell() -> (Simulator<Script>, crate::MediumId) {
     let older_mac = mac();
     let phy = Phy { basic: older_mac.phy.basic, ..Phy::erp_mixed(Preamble::Long) };
@@ -57,7 +58,8 @@ fn cell() -> (Simulator<Script>, crate::MediumId) {
     (simulator, medium)
 }
 
-/// The OFDM data frames of a station that begin in an interval of seconds, and those that follow a CTS of the station to itself.
+/// The OFDM data frames of a station that begin in an interval of seconds, and those that follow a CTS of the
+/// station to itself.
 fn protected(frames: &[AirFrame], station: usize, from: f64, until: f64) -> (usize, usize) {
     let own: Vec<&AirFrame> =
         frames.iter().filter(|frame| frame.sender == StationIndex::new(station)).collect();
@@ -93,8 +95,8 @@ fn ofdm_frames_are_protected_while_an_older_client_is_associated() {
     );
     let (joined, moved) = (joined.associated.as_secs_f64(), moved.associated.as_secs_f64());
     assert!(joined > 5.0 && joined < 6.0 && moved > 25.0 && moved < 45.0, "{joined} {moved}");
-    // The first access point changes with the association, which precedes the older client's notice of it, and its client with
-    // the next beacon that it receives.
+    // The first access point changes with the association, which precedes the older client's notice of it,
+    // and its client with the next beacon that it receives.
     let notice = 0.01;
     for (station, delay) in [(FIRST, notice), (FAST, 0.35)] {
         for (from, until, is_protected) in [

@@ -25,7 +25,8 @@ fn spread(by: SpreadBy, weights: [f64; 2], packets: u64) -> Vec<u64> {
 #[test]
 fn packets_spread_over_two_paths_in_turns_or_by_chance() {
     assert_eq!(spread(SpreadBy::Turns, [1.0, 1.0], 6), [1, 3, 5]);
-    // Owed are 3 and 1, then (after a packet, which costs 4) 2 and 2, then 1 and 3: the third goes the far way.
+    // Owed are 3 and 1, then (after a packet, which costs 4) 2 and 2, then 1 and 3: the third goes the far
+    // way.
     assert_eq!(spread(SpreadBy::Turns, [3.0, 1.0], 8), [2, 6]);
     let chance = spread(SpreadBy::Chance, [3.0, 1.0], 4_000);
     // Four standard errors of a quarter.

@@ -20,13 +20,14 @@ fn arrivals(simulator: &Simulator<Script>, sink: AgentId) -> Vec<u64> {
 fn a_burst_leaves_at_the_peak_rate_and_what_follows_at_the_rate() {
     let (mut simulator, _, sink) = pair(LinkConfig::new(bucket(), Duration::ZERO), &[0; 6]);
     simulator.run_until(Instant::from_secs(1));
-    // Three kilobytes at once. The fourth token of a kilobyte is complete after 1 ms, and its packet lasts 0.1 ms.
+    // Three kilobytes at once. The fourth kilobyte's token is complete after 1 ms, its packet lasts 0.1 ms.
     assert_eq!(arrivals(&simulator, sink), [100, 200, 300, 1_100, 2_100, 3_100]);
 }
 
 #[test]
 fn a_pause_fills_the_bucket_up_to_the_burst() {
-    // The bucket is empty at 0.3 ms but for the tokens of that time, and holds 2 kB at 2 ms; at 60 ms 3 kB, not 57.
+    // The bucket is empty at 0.3 ms but for the tokens of that time, and holds 2 kB at 2 ms; at 60 ms 3 kB,
+    // not 57.
     let times = [0, 0, 0, 2_000, 2_000, 2_000, 60_000, 60_000, 60_000, 60_000];
     let (mut simulator, _, sink) = pair(LinkConfig::new(bucket(), Duration::ZERO), &times);
     simulator.run_until(Instant::from_secs(1));

@@ -47,8 +47,8 @@ fn packets_cross_several_hops() {
     assert_eq!(simulator.packets_in_network(), 0);
 }
 
-/// The station drives away at 100 m/s and is out of range from the third second on. The MAC transmits each packet seven
-/// times.
+/// The station drives away at 100 m/s and is out of range from the third second on. The MAC transmits each
+/// packet seven times.
 #[test]
 fn a_receiver_that_left_is_out_of_range() {
     let mut simulator = simulator();

@@ -24,8 +24,8 @@ pub(super) fn site(stations: impl IntoIterator<Item = (Path, Presence)>) -> Site
     Site::new(ChannelConfig::ns2(), stations).expect("a radio")
 }
 
-/// Stations that sense each other up to 350 m and receive each other up to 250 m. Those 249 m from a third one on opposite sides
-/// are hidden from each other.
+/// Stations that sense each other up to 350 m and receive each other up to 250 m. Those 249 m from a third
+/// one on opposite sides are hidden from each other.
 pub(super) fn hidden(
     stations: impl IntoIterator<Item = (Path, Presence)>,
     mac: MacConfig,
@@ -108,7 +108,8 @@ pub(super) fn client(number: u32, channels: &[u8]) -> StationRole {
     StationRole::client(StationConfig::new(MacAddress::station(number), ssid(), channels.to_vec()))
 }
 
-/// A wired host, and access points and clients with 802.11b at 11 Mbit/s. The host has a link of 1 ms to each access point.
+/// A wired host, and access points and clients with 802.11b at 11 Mbit/s. The host has a link of 1 ms to each
+/// access point.
 pub(super) struct Campus {
     pub(super) simulator: Simulator<Script>,
     pub(super) medium: MediumId,
@@ -145,7 +146,7 @@ impl Campus {
         self.simulator.medium(self.medium).expect("an 802.11 medium")
     }
 
-    /// Packets of 1000 bytes from one node to another, at these microseconds. Returns the sender and the receiver.
+    /// Packets of 1000 bytes from one node to another, at these microseconds. Returns sender and receiver.
     pub(super) fn flow(&mut self, flow: u32, from: NodeId, to: NodeId, times: &[u64]) -> (AgentId, AgentId) {
         let mut script = sender(to, times);
         script.sends.iter_mut().for_each(|send| send.flow = FlowId(flow));

@@ -7,8 +7,8 @@ fn millis(n: u64) -> Instant {
     Instant::from_millis(n)
 }
 
-/// Under saturation an opportunity per millisecond; trains at 0, 100 and 200 ms with base delays of 20, 40 and 20 ms and four
-/// opportunities 5 ms apart.
+/// Under saturation an opportunity per millisecond; trains at 0, 100 and 200 ms with base delays of 20, 40
+/// and 20 ms and four opportunities 5 ms apart.
 fn trace(idle: Duration) -> LoadDependentTrace {
     let heavy: String = (1..=1000).map(|stamp| format!("{stamp}\n")).collect();
     let heavy = DeliveryTrace::parse(&heavy).unwrap();
@@ -85,7 +85,8 @@ fn a_paced_flow_is_bounded_by_the_heavy_recording() {
 fn a_jumbo_packet_takes_several_opportunities() {
     let mut link = cursor();
     assert_eq!(link.departure(millis(0), 4_000), millis(10));
-    // Of the third, 500 bytes are left; 7000 bytes more than the train has go to the heavy recording as a whole.
+    // Of the third, 500 bytes are left; 7000 bytes more than the train has go to the heavy recording as a
+    // whole.
     assert_eq!(link.departure(millis(0), 7_500), millis(15));
 }
 
@@ -103,7 +104,8 @@ fn a_bad_light_recording_names_its_line() {
 }
 
 proptest! {
-    /// Departures keep their order, none precedes its packet, and under saturation the heavy recording sets the rate.
+    /// Departures keep their order, none precedes its packet, and under saturation the heavy recording sets
+    /// the rate.
     #[test]
     fn departures_are_in_order(
         packets in prop::collection::vec((0u64..40, 1u32..3_000), 1..200),

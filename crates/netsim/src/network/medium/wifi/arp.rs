@@ -1,8 +1,10 @@
 //! Address resolution (RFC 826) of stations that send to their neighbours directly.
 //!
-//! A unicast packet for a neighbour without an entry is held while a request is broadcast; the reply is unicast. One packet per
-//! neighbour is held: a newer one replaces it, and the older one is lost. Messages and packets that leave the hold precede the
-//! station's queue; in ns-2, addresses are resolved in front of the queue, and they wait in it ([`ArpConfig::precedes_queue`]). Clients and access points need no resolution: an association names the address of the other end.
+//! A unicast packet for a neighbour without an entry is held while a request is broadcast; the reply is
+//! unicast. One packet per neighbour is held: a newer one replaces it, and the older one is lost. Messages
+//! and packets that leave the hold precede the station's queue; in ns-2, addresses are resolved in front of
+//! the queue, and they wait in it ([`ArpConfig::precedes_queue`]). Clients and access points need no
+//! resolution: an association names the address of the other end.
 
 use std::collections::VecDeque;
 
@@ -30,14 +32,17 @@ pub struct ArpConfig {
     pub message_size: u32,
     /// Requests without a reply after which the station gives the packet up.
     pub max_requests: u32,
-    /// Time after which a request without a reply is repeated; `None` if only the next packet for the neighbour repeats it.
+    /// Time after which a request without a reply is repeated; `None` if only the next packet for the
+    /// neighbour repeats it.
     pub repeat_interval: Option<Duration>,
     /// Time after which an entry is removed that no message has confirmed; `None` for never.
     pub lifetime: Option<Duration>,
-    /// `true` if a station makes an entry from every request that it receives, `false` if only from those for itself (RFC 826).
+    /// `true` if a station makes an entry from every request that it receives, `false` if only from those for
+    /// itself (RFC 826).
     pub learns_from_all: bool,
-    /// `true` if an address is resolved when its packet comes to the queue, which messages and resolved packets then wait in and may
-    /// find full; `false` if it is resolved when the packet leaves the queue, which messages and resolved packets precede.
+    /// `true` if an address is resolved when its packet comes to the queue, which messages and resolved
+    /// packets then wait in and may find full; `false` if it is resolved when the packet leaves the queue,
+    /// which messages and resolved packets precede.
     pub precedes_queue: bool,
 }
 
@@ -52,9 +57,9 @@ impl ArpConfig {
         precedes_queue: false,
     };
 
-    /// The rules of ns-2.35 (`mac/arp.cc`): each packet for an unresolved neighbour sends a request; the fourth one is lost
-    /// together with the packet held. Messages have no LLC header, every request makes an entry, and addresses are resolved in
-    /// front of the interface queue (`mac/ll.cc`).
+    /// The rules of ns-2.35 (`mac/arp.cc`): each packet for an unresolved neighbour sends a request; the
+    /// fourth one is lost together with the packet held. Messages have no LLC header, every request makes an
+    /// entry, and addresses are resolved in front of the interface queue (`mac/ll.cc`).
     pub const NS2: Self = Self {
         message_size: MESSAGE_BYTES,
         max_requests: 3,
@@ -284,8 +289,8 @@ impl Arp {
             + resolver.outbox.iter().filter(is_packet).count()
     }
 
-    /// The next item for a station's MAC: what waits here, then packets of the queue. `None` if there is none, or if the
-    /// station has just given a packet up.
+    /// The next item for a station's MAC: what waits here, then packets of the queue. `None` if there is
+    /// none, or if the station has just given a packet up.
     pub(super) fn next(
         &mut self,
         now: Instant,

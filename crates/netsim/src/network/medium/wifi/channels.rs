@@ -79,8 +79,8 @@ impl WifiMedium {
 }
 
 impl Stations {
-    /// A station's radio leaves its channel: the MAC gives back what it has in service. Returns `true` if the radio is on the
-    /// next channel at once.
+    /// A station's radio leaves its channel: the MAC gives back what it has in service. Returns `true` if the
+    /// radio is on the next channel at once.
     fn leave_channel(&mut self, now: Instant, station: StationIndex) -> bool {
         let withdrawn = self.machines[station.index()].leave_channel(now);
         let Some(infrastructure) = &mut self.infrastructure else { return false };

@@ -1,7 +1,8 @@
 //! The management of the stations of a network with access points.
 //!
-//! Every station has one of the machines of [`whimbrel_wifi::infrastructure`], whose messages go through the station's MAC
-//! before its data. The distribution system behind the access points decides which of them the routes to a client take.
+//! Every station has one of the machines of [`whimbrel_wifi::infrastructure`], whose messages go through the
+//! station's MAC before its data. The distribution system behind the access points decides which of them the
+//! routes to a client take.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -49,7 +50,7 @@ pub(super) struct Infrastructure {
     pub(super) leaving: Vec<StationIndex>,
     /// Stations that protect their OFDM frames from now on, or no longer.
     pub(super) protected: Vec<(StationIndex, bool)>,
-    /// Protection of the OFDM frames of the stations that do; `None` if access points announce nothing about it.
+    /// Protection of the OFDM frames of the stations that do; `None` if access points announce nothing.
     pub(super) protection: Option<Protection>,
     /// Power of the last management frame received.
     power: f64,
@@ -123,8 +124,8 @@ impl Infrastructure {
         self.deadlines.set(station.index(), self.stations[station.index()].deadline());
     }
 
-    /// A deadline of a station, or of the distribution system, is due. Returns `true` if the station's radio has come to a
-    /// channel.
+    /// A deadline of a station, or of the distribution system, is due. Returns `true` if the station's radio
+    /// has come to a channel.
     pub(super) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -186,8 +187,8 @@ impl Infrastructure {
         }
     }
 
-    /// A data frame arrived at a station. Returns `true` if the station accepts it: its sender belongs to the station's
-    /// network.
+    /// A data frame arrived at a station. Returns `true` if the station accepts it: its sender belongs to the
+    /// station's network.
     pub(super) fn accepts(
         &mut self,
         now: Instant,
@@ -278,7 +279,8 @@ impl Infrastructure {
         }
     }
 
-    /// Attempts of a client's MAC to send a data frame have failed; `failures` counts them from the beginning.
+    /// Attempts of a client's MAC to send a data frame have failed; `failures` counts them from the
+    /// beginning.
     pub(super) fn handle_attempts(
         &mut self,
         now: Instant,

@@ -18,8 +18,8 @@ pub struct ManagementStats {
     pub sent: u64,
     /// Beacons sent.
     pub beacons_sent: u64,
-    /// Management frames given up: after their last retry, because the station left the channel, or because nobody waited for
-    /// them any more.
+    /// Management frames given up: after their last retry, because the station left the channel, or because
+    /// nobody waited for them any more.
     pub dropped: u64,
     /// Management frames received. Without beacons.
     pub received: u64,
@@ -69,7 +69,7 @@ pub(super) struct Managed {
     pub(super) held: Option<Outgoing>,
     /// The access point of a client's present or last association.
     pub(super) uplink: Option<StationIndex>,
-    /// The access point whose data frames a client accepts: the one of its last association, also while it searches.
+    /// The access point whose data frames a client accepts: its last association's, also while it searches.
     pub(super) accepted: Option<MacAddress>,
     /// `true` if the MAC has a data frame of a client in service.
     pub(super) serves_data: bool,
@@ -109,8 +109,9 @@ impl Managed {
         }
     }
 
-    /// Queues the messages of the machine. A message takes the place of one to the same receiver that still waits: the answer to
-    /// a request that was repeated, a beacon, or the answer to a request that the station has left behind.
+    /// Queues the messages of the machine. A message takes the place of one to the same receiver that still
+    /// waits: the answer to a request that was repeated, a beacon, or the answer to a request that the
+    /// station has left behind.
     pub(super) fn collect(&mut self) {
         loop {
             let transmit = match &mut self.machine {
@@ -137,7 +138,8 @@ impl Managed {
         None
     }
 
-    /// The time at which something is due: for the machine, the radio, or because the station is switched on or off.
+    /// The time at which something is due: for the machine, the radio, or because the station is switched on
+    /// or off.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let machine = match &self.machine {
             _ if !self.is_on => None,
@@ -155,8 +157,8 @@ impl Managed {
         self.is_on && self.change.is_none()
     }
 
-    /// The radio is to leave its channel as soon as the MAC allows. Messages for the channel are dropped. Returns `false` if
-    /// it is leaving already.
+    /// The radio is to leave its channel as soon as the MAC allows. Messages for the channel are dropped.
+    /// Returns `false` if it is leaving already.
     pub(super) fn leave_channel(&mut self, to: u8, duration: Duration) -> bool {
         self.stats.dropped += self.messages.drain(..).count() as u64;
         let is_leaving = self.change.is_some_and(|change| change.until.is_none());

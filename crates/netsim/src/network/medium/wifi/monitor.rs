@@ -28,7 +28,8 @@ pub struct AirFrame {
     pub rate: Rate,
     /// `true` for the repetition of a frame with a payload.
     pub is_retry: bool,
-    /// Number and flow of the packet in it; `None` in control and management frames, and in data frames with an ARP message.
+    /// Number and flow of the packet in it; `None` in control and management frames, and in data frames with
+    /// an ARP message.
     pub packet: Option<(PacketId, FlowKey)>,
     /// `true` if its receiver, or any station of the group, has decoded it; of an A-MPDU, any of its MPDUs.
     pub is_received: bool,

@@ -123,8 +123,8 @@ impl Payloads {
         self.0.add_service(handle);
     }
 
-    /// A transmission begins, which ends later if a station `is_reached`. Its receiver is out of reach for the cause of
-    /// `miss`.
+    /// A transmission begins, which ends later if a station `is_reached`. Its receiver is out of reach for
+    /// the cause of `miss`.
     pub(super) fn begin_transmission(&mut self, handle: u64, is_reached: bool, miss: Option<MediumLoss>) {
         let Some(payload) = self.0.get_mut(handle) else { return };
         payload.report.attempts += 1;

@@ -53,15 +53,16 @@ pub struct QosConfig {
     pub own_categories: BTreeMap<StationIndex, [CategoryParameters; 4]>,
     /// Weights of stations as receivers, in the division of a sender's airtime.
     pub weights: BTreeMap<StationIndex, u16>,
-    /// The access point of each station, by its number; `None` for access points. Empty if all stations send to each other.
+    /// The access point of each station, by its number; `None` for access points. Empty if all stations send
+    /// to each other.
     pub cells: Vec<Option<StationIndex>>,
     /// The categories of some flows; all others are best effort.
     pub categories: BTreeMap<FlowId, AccessCategory>,
     /// Queues for each receiver and category, and what may wait at the MAC. `None` for a queue for each
     /// category, from which the MAC takes packets as long as it has room.
     pub queues: Option<ReceiverQueues>,
-    /// Noise power at the receivers in watts: an MPDU is then lost by the ratio of signal to noise, its mode and its length. `None`
-    /// for frames that noise does not destroy.
+    /// Noise power at the receivers in watts: an MPDU is then lost by the ratio of signal to noise, its mode
+    /// and its length. `None` for frames that noise does not destroy.
     pub noise: Option<f64>,
     /// Root of the stations' streams of random numbers.
     pub seed: u64,
@@ -433,7 +434,8 @@ impl Medium for QosMedium {
 
     fn handle_timeout(&mut self, mut now: Instant, io: &mut MediumIo<'_>) {
         loop {
-            // At one instant, the stations' deadlines precede what arrives: stations whose counters end together all transmit.
+            // At one instant, the stations' deadlines precede what arrives: stations whose counters end
+            // together all transmit.
             while self.stations.deadlines.first_at() <= now
                 && let Some((station, _)) = self.stations.deadlines.first()
             {

@@ -17,8 +17,8 @@ pub(super) struct Reception<'a, 'b> {
     stations: &'a mut Stations,
     site: &'a Site,
     io: &'a mut MediumIo<'b>,
-    /// Nothing else is to be done before this time: no station has an earlier deadline, nothing else happens in the network,
-    /// and there are no effects to apply.
+    /// Nothing else is to be done before this time: no station has an earlier deadline, nothing else happens
+    /// in the network, and there are no effects to apply.
     limit: Instant,
 }
 

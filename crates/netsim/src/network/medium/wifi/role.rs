@@ -23,7 +23,8 @@ pub enum StationRole {
         /// The channel.
         channel: u8,
     },
-    /// An access point. Beacons of access points on one channel should not be due at the same times: they would collide.
+    /// An access point. Beacons of access points on one channel should not be due at the same times: they
+    /// would collide.
     AccessPoint(AccessPointConfig),
     /// A station that searches for an access point and sends everything through it.
     Client {
@@ -60,12 +61,13 @@ impl Default for StationRole {
 pub struct InfrastructureConfig {
     /// The role of each station, in the order of their numbers.
     pub roles: Vec<StationRole>,
-    /// Time from an association to the update of the distribution system, until which packets for the station go to its
-    /// access point before.
+    /// Time from an association to the update of the distribution system, until which packets for the station
+    /// go to its access point before.
     pub distribution_delay: Duration,
     /// Protection of OFDM frames by the access points that announce it
-    /// ([`announces_erp`](AccessPointConfig::announces_erp)) and by their clients, while a client is associated that cannot
-    /// decode them. `None` if all stations have the protection of their MACs at all times.
+    /// ([`announces_erp`](AccessPointConfig::announces_erp)) and by their clients, while a client is
+    /// associated that cannot decode them. `None` if all stations have the protection of their MACs at all
+    /// times.
     pub protection: Option<Protection>,
 }
 
@@ -75,8 +77,8 @@ impl InfrastructureConfig {
         Self { roles, distribution_delay: Duration::ZERO, protection: None }
     }
 
-    /// Sets the times of the first beacons so that the beacons of the access points are due one after the other, at equal
-    /// distances if they have one interval.
+    /// Sets the times of the first beacons so that the beacons of the access points are due one after the
+    /// other, at equal distances if they have one interval.
     #[must_use]
     pub fn with_staggered_beacons(mut self) -> Self {
         let is_access_point = |role: &&StationRole| matches!(role, StationRole::AccessPoint(_));
@@ -94,7 +96,7 @@ impl InfrastructureConfig {
     /// Checks the roles of the stations of a site.
     ///
     /// # Errors
-    /// If there is not one role for each station, a parameter is out of range, or two stations have one address.
+    /// If there is not one role per station, a parameter is out of range, or two stations have one address.
     pub fn check(&self, stations: usize) -> Result<(), InvalidRole> {
         if self.roles.len() != stations {
             return Err(InvalidRole::Count { roles: self.roles.len(), stations });

@@ -25,8 +25,8 @@ pub(super) struct Stations {
     pub(super) llc_bytes: u32,
     /// Some stations have a MAC of their own.
     pub(super) has_own_macs: bool,
-    /// Stations that have just given a frame up, and the time. They take their next packet in the next call: the routing
-    /// agent may flush the queue before.
+    /// Stations that have just given a frame up, and the time. They take their next packet in the next call:
+    /// the routing agent may flush the queue before.
     pub(super) paused: Vec<StationIndex>,
     pub(super) paused_at: Instant,
     /// `None` if the stations know all addresses.
@@ -59,7 +59,8 @@ impl Stations {
         }
     }
 
-    /// Rate of a data frame to a station that does not support all rates of the sender; `None` for the rate of the sender.
+    /// Rate of a data frame to a station that does not support all rates of the sender; `None` for the rate
+    /// of the sender.
     fn common_rate(&self, from: StationIndex, outgoing: &Outgoing) -> Option<Rate> {
         if outgoing.kind != FrameKind::Data || outgoing.rate.is_some() {
             return None;
@@ -141,7 +142,7 @@ impl Stations {
         })
     }
 
-    /// Holds a packet that is to be queued, if its receiver's address is unknown; `false` if it is to be queued.
+    /// Holds a packet to be queued, if its receiver's address is unknown; `false` if it is to be queued.
     pub(super) fn hold(
         &mut self,
         now: Instant,
@@ -174,8 +175,8 @@ impl Stations {
         self.arp.as_ref().map_or(next, |arp| next.min(arp.deadlines.first_at()))
     }
 
-    /// Repeats the requests for addresses that are due, or gives their packets up. Returns a station that is to settle then,
-    /// after which the call is to be repeated.
+    /// Repeats the requests for addresses that are due, or gives their packets up. Returns a station that is
+    /// to settle then, after which the call is to be repeated.
     pub(super) fn repeat_request(&mut self, now: Instant, io: &mut MediumIo<'_>) -> Option<StationIndex> {
         loop {
             let arp = self.arp.as_mut().filter(|arp| arp.deadlines.first_at() <= now)?;

@@ -88,8 +88,8 @@ impl Supply<'_> {
         }
     }
 
-    /// Broadcasts of clients first. Packets for clients that have left since they were queued are lost, as when an access point
-    /// discards the queue of a station that it removes.
+    /// Broadcasts of clients first. Packets for clients that have left since they were queued are lost, as
+    /// when an access point discards the queue of a station that it removes.
     fn access_point(
         &mut self,
         now: Instant,

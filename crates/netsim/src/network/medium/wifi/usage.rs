@@ -10,7 +10,8 @@ pub struct ChannelUsage {
     pub frames: u64,
     /// Frames with a payload that repeat an earlier one.
     pub retries: u64,
-    /// Frames that began while another was on the air, in range or not: collisions, hidden senders and spatial reuse.
+    /// Frames that began while another was on the air, in range or not: collisions, hidden senders and
+    /// spatial reuse.
     pub overlapping: u64,
     /// The sum of the frames' times on the air. A frame counts from its beginning.
     pub air_time: Duration,

@@ -16,8 +16,8 @@ fn paths() -> impl Strategy<Value = Vec<(Path, Presence)>> {
     proptest::collection::vec(path, 3..8)
 }
 
-/// Runs a mesh with random flows, and checks the next-hop graphs of all destinations after every 10 ms; then that every
-/// packet was delivered once or lost once.
+/// Runs a mesh with random flows, and checks the next-hop graphs of all destinations after every 10 ms; then
+/// that every packet was delivered once or lost once.
 fn obeys_the_laws<R: RoutingAgent>(mut mesh: Mesh<R>, flows: &[(usize, usize)]) -> Result<(), TestCaseError> {
     let count = mesh.nodes.len();
     for &(from, to) in flows {

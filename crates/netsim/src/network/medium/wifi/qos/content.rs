@@ -63,7 +63,8 @@ impl Contents {
         self.free.push(handle as u32);
     }
 
-    /// Draws what noise destroys: at the receiver each MPDU, and anywhere the header, or the whole of a frame without a mode.
+    /// Draws what noise destroys: at the receiver each MPDU, and anywhere the header, or the whole of a frame
+    /// without a mode.
     pub(super) fn apply_noise(&mut self, handle: u64, links: &mut [Link], receiver: Option<usize>) {
         let Some(Noise { power, random }) = &mut self.noise else { return };
         let Content { ppdu, heard } = &mut self.all[handle as usize];
