@@ -33,7 +33,8 @@ impl Duration {
     pub const fn from_secs(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000_000))
     }
-    /// `seconds` rounded to the nearest nanosecond. Negative values and NaN give zero, too large ones [`Duration::MAX`].
+    /// `seconds` rounded to the nearest nanosecond. Negative values and NaN give zero, too large ones
+    /// [`Duration::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         // A float-to-integer cast saturates and maps NaN to zero.
         Self((seconds * 1e9 + 0.5) as u64)
