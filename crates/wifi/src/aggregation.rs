@@ -3,7 +3,8 @@
 //! - [`AggregateLimits`]: how many packets fit into an A-MSDU, and how many MPDUs into an A-MPDU.
 //! - [`BlockAck`] and [`Scoreboard`]: the bitmap, and what a receiver notes for it.
 //! - [`ReorderBuffer`]: the receiver's MPDUs in the order of their sequence numbers.
-//! - [`TransmitWindow`]: the sender's MPDUs that are neither acknowledged nor given up, and the packets behind them.
+//! - [`TransmitWindow`]: the sender's MPDUs that are neither acknowledged nor given up, and the packets
+//!   behind them.
 
 mod block_ack;
 mod limits;

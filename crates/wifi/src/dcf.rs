@@ -1,15 +1,16 @@
 //! The distributed coordination function (IEEE Std 802.11-2012, clause 9.3): one station's MAC as a machine.
 //!
 //! A [`Dcf`] has the shape of a sans-IO connection. The driver passes what the station's receiver notices
-//! ([`Dcf::handle_busy`], [`Dcf::handle_idle`], [`Dcf::handle_frame`], [`Dcf::handle_error`]), one payload at a time
-//! ([`Dcf::enqueue`]) and the time ([`Dcf::handle_timeout`]). It takes frames to be transmitted
+//! ([`Dcf::handle_busy`], [`Dcf::handle_idle`], [`Dcf::handle_frame`], [`Dcf::handle_error`]), one payload at
+//! a time ([`Dcf::enqueue`]) and the time ([`Dcf::handle_timeout`]). It takes frames to be transmitted
 //! ([`Dcf::poll_transmit`]), events ([`Dcf::poll_event`]) and the next deadline ([`Dcf::poll_timeout`]).
 //!
-//! Contract of the inputs at one instant: timeouts first, except that the order of timeouts and busy edges does not
-//! matter; the outcome of a reception before the idle edge of its signal. The station does not sense its own
-//! transmission: the machine computes its end.
+//! Contract of the inputs at one instant: timeouts first, except that the order of timeouts and busy edges
+//! does not matter; the outcome of a reception before the idle edge of its signal. The station does not sense
+//! its own transmission: the machine computes its end.
 //!
-//! Configurable points on which IEEE 802.11 leaves room, or from which ns-2 deviates, are listed in [`MacRules`].
+//! Configurable points on which IEEE 802.11 leaves room, or from which ns-2 deviates, are listed in
+//! [`MacRules`].
 
 pub mod access;
 mod config;

@@ -10,12 +10,13 @@ mod tests;
 /// Children of a node of the tree: a cache line of times.
 const WIDTH: usize = 8;
 
-/// One deadline for each of a number of machines, as a tree of minima: a change costs at most the logarithm of their number,
-/// mostly less, and the earliest deadline nothing.
+/// One deadline for each of a number of machines, as a tree of minima: a change costs at most the logarithm
+/// of their number, mostly less, and the earliest deadline nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
     machines: usize,
-    /// The levels, each padded to whole nodes: the machines' deadlines, the minima of groups of them, ..., the minimum.
+    /// The levels, each padded to whole nodes: the machines' deadlines, the minima of groups of them, ...,
+    /// the minimum.
     times: Vec<Instant>,
     /// Beginning of each level.
     levels: Vec<usize>,

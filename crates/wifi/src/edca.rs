@@ -1,5 +1,5 @@
-//! Enhanced distributed channel access (IEEE Std 802.11-2020, 10.23.2) with aggregation: the MAC of a station of 802.11n, ac or
-//! ax as a machine.
+//! Enhanced distributed channel access (IEEE Std 802.11-2020, 10.23.2) with aggregation: the MAC of a station
+//! of 802.11n, ac or ax as a machine.
 //!
 //! An [`Edca`] has the shape of a [`Dcf`](crate::Dcf) and shares the medium with such stations. The driver
 //! passes what the station's receiver notices ([`Edca::handle_busy`], [`Edca::handle_idle`],
@@ -8,9 +8,9 @@
 //! ([`Edca::poll_event`]) and the next deadline ([`Edca::poll_timeout`]). The contract of the inputs at one
 //! instant is the same as for [`Dcf`](crate::dcf).
 //!
-//! A sender aggregates for the receivers that have agreed to block acknowledgements, and a receiver keeps the order of the senders
-//! that it has agreed with: [`Edca::agree_to_send`] and [`Edca::agree_to_receive`]. The frames of the agreement (ADDBA) are not
-//! on the air.
+//! A sender aggregates for the receivers that have agreed to block acknowledgements, and a receiver keeps the
+//! order of the senders that it has agreed with: [`Edca::agree_to_send`] and [`Edca::agree_to_receive`]. The
+//! frames of the agreement (ADDBA) are not on the air.
 
 mod adaptation;
 mod config;
@@ -200,8 +200,8 @@ impl<R: Random> Edca<R> {
         self.backlog[category as usize] < self.config.buffer
     }
 
-    /// The rate and the limits of aggregates to a receiver that has agreed to block acknowledgements in a category. Without an
-    /// agreement, each MPDU has an acknowledgement of its own.
+    /// The rate and the limits of aggregates to a receiver that has agreed to block acknowledgements in a
+    /// category. Without an agreement, each MPDU has an acknowledgement of its own.
     pub fn agree_to_send(
         &mut self,
         receiver: MacAddress,
@@ -333,8 +333,8 @@ impl<R: Random> Edca<R> {
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 
-    /// Writes the transmission that begins now to `out`; `false` if there is none. The driver drains it after every call that passes
-    /// `now`, and sets the payload of the frame as it needs it.
+    /// Writes the transmission that begins now to `out`; `false` if there is none. The driver drains it after
+    /// every call that passes `now`, and sets the payload of the frame as it needs it.
     pub fn poll_transmit(&mut self, _now: Instant, out: &mut Ppdu) -> bool {
         match core::mem::replace(&mut self.outbox, Outbox::Empty) {
             Outbox::Empty => return false,

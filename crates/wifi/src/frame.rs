@@ -87,8 +87,8 @@ pub enum FrameKind {
     Data,
     /// Carries a management message (beacon, association and the like).
     Management,
-    /// A data frame of the reserved subtype 1001, which the receiver acknowledges and discards: a probe of rt-Winf (paper
-    /// `winf`, Section 3.2).
+    /// A data frame of the reserved subtype 1001, which the receiver acknowledges and discards: a probe of
+    /// rt-Winf (paper `winf`, Section 3.2).
     Probe,
     /// Request to send.
     Rts,
@@ -110,7 +110,8 @@ pub enum FrameKind {
 pub const PROBE_SUBTYPE: u8 = 0b1001;
 
 impl FrameKind {
-    /// `true` if the frame carries a payload, has a sequence number and, sent to one station, is acknowledged.
+    /// `true` if the frame carries a payload, has a sequence number and, sent to one station, is
+    /// acknowledged.
     pub const fn has_payload(self) -> bool {
         matches!(self, Self::Data | Self::Management | Self::Probe)
     }
@@ -140,7 +141,8 @@ pub struct Frame {
     pub kind: FrameKind,
     /// Subtype, direction and address 3 of a frame with a payload.
     pub addressing: Addressing,
-    /// Transmission rate; of a transmission with a mode, the rate by which responses go ([`Mode::reference_rate`]).
+    /// Transmission rate; of a transmission with a mode, the rate by which responses go
+    /// ([`Mode::reference_rate`]).
     pub rate: Rate,
     /// Mode of a transmission of 802.11n, ac or ax; `None` for the rates of 802.11a, b and g.
     pub mode: Option<Mode>,
@@ -159,8 +161,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame's MAC header. Data and management frames without an address 3 of their own name `bssid`. Durations above the
-    /// field's largest, 32767 us, are limited to it.
+    /// The frame's MAC header. Data and management frames without an address 3 of their own name `bssid`.
+    /// Durations above the field's largest, 32767 us, are limited to it.
     pub fn header(&self, bssid: MacAddress) -> bytes::Header {
         // Rounded up to a whole microsecond (8.2.4.2).
         let duration = self.nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16;

@@ -1,14 +1,15 @@
 //! Infrastructure networks: access points, scanning, authentication, association, hand-over.
 //!
-//! [`AccessPoint`] and [`Client`] are machines of the station management entity: management messages and the MAC's
-//! reports go in, messages and events come out. They use a MAC and do not contain one. A station's hand-over is reported
-//! with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the location of each station behind the
-//! access points.
+//! [`AccessPoint`] and [`Client`] are machines of the station management entity: management messages and the
+//! MAC's reports go in, messages and events come out. They use a MAC and do not contain one. A station's
+//! hand-over is reported with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the
+//! location of each station behind the access points.
 //!
-//! In a network of 802.11b and 802.11g stations, the access point announces while a station is associated that cannot decode OFDM
-//! frames ([`ErpInformation`]); the others then protect theirs.
+//! In a network of 802.11b and 802.11g stations, the access point announces while a station is associated
+//! that cannot decode OFDM frames ([`ErpInformation`]); the others then protect theirs.
 //!
-//! Authentication is open system (IEEE 802.11-2007 section 8.2.2.2); power saving and security are not modelled.
+//! Authentication is open system (IEEE 802.11-2007 section 8.2.2.2); power saving and security are not
+//! modelled.
 
 mod access_point;
 mod config;

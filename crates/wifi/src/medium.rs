@@ -1,8 +1,9 @@
 //! The radio medium: which stations sense and receive a transmission, and the cause of each loss.
 //!
-//! The driver passes each transmission with its [`Link`]s, the stations that it reaches with power and delay, which a
-//! propagation model computes. The [`Medium`] reports to a [`Listener`] the edges of carrier sense, receptions and
-//! errors at each station. The cost of a transmission is proportional to the number of its links; buffers are reused.
+//! The driver passes each transmission with its [`Link`]s, the stations that it reaches with power and delay,
+//! which a propagation model computes. The [`Medium`] reports to a [`Listener`] the edges of carrier sense,
+//! receptions and errors at each station. The cost of a transmission is proportional to the number of its
+//! links; buffers are reused.
 
 mod arrivals;
 mod on_air;
@@ -37,13 +38,14 @@ pub struct Link {
 /// Rule that decides which of several overlapping frames is received.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CaptureRule {
-    /// ns-2: the first frame occupies the receiver, even one below the reception threshold. It survives each later frame
-    /// that is weaker by the capture ratio, and is lost with it otherwise. Interference does not add up.
+    /// ns-2: the first frame occupies the receiver, even one below the reception threshold. It survives each
+    /// later frame that is weaker by the capture ratio, and is lost with it otherwise. Interference does not
+    /// add up.
     FirstFrame,
-    /// The receiver locks onto a decodable frame whose power is above the sum of all others by the capture ratio. The
-    /// frame is lost when the sum rises too high.
+    /// The receiver locks onto a decodable frame whose power is above the sum of all others by the capture
+    /// ratio. The frame is lost when the sum rises too high.
     Interference {
-        /// `true` if the receiver leaves a frame for a later one that exceeds everything else by the capture ratio.
+        /// `true` if the receiver leaves a frame for a later one above everything else by the capture ratio.
         switches_to_stronger: bool,
     },
 }
@@ -68,7 +70,8 @@ pub struct MediumConfig {
 }
 
 impl MediumConfig {
-    /// ns-2's WaveLAN card: 1.559e-11 W and 3.652e-10 W, which the two-ray model reaches at 550 m and 250 m; 10 dB.
+    /// ns-2's WaveLAN card: 1.559e-11 W and 3.652e-10 W, which the two-ray model reaches at 550 m and 250 m;
+    /// 10 dB.
     pub const fn ns2() -> Self {
         Self {
             carrier_sense_threshold: 1.559e-11,
@@ -111,12 +114,13 @@ pub trait Listener {
     fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame);
     /// A station's receiver reports an error. Precedes the idle edge of the same instant.
     fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError);
-    /// A frame's energy ended at a station that did not receive it; `cause` is the truth, which a station cannot know.
+    /// A frame's energy ended at a station that did not receive it; `cause` is the truth, which a station
+    /// cannot know.
     fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         let _ = (now, station, frame, cause);
     }
-    /// Other frames have damaged a part of an A-MPDU that the station is receiving, from a time to another. Precedes the report
-    /// that it was received, or lost.
+    /// Other frames have damaged a part of an A-MPDU that the station is receiving, from a time to another.
+    /// Precedes the report that it was received, or lost.
     fn damaged(&mut self, station: StationIndex, frame: &Frame, part: (Instant, Instant)) {
         let _ = (station, frame, part);
     }
@@ -124,18 +128,19 @@ pub trait Listener {
     fn ended(&mut self, now: Instant, frame: &Frame) {
         let _ = (now, frame);
     }
-    /// The time before which the driver has nothing to do. The medium reports all arrivals of a transmission before that time
-    /// in one call of [`Medium::handle_timeout`]. Asked anew after each report.
+    /// The time before which the driver has nothing to do. The medium reports all arrivals of a transmission
+    /// before that time in one call of [`Medium::handle_timeout`]. Asked anew after each report.
     fn limit(&self) -> Instant {
         Instant::ZERO
     }
-    /// Precedes reports of a time later than that for which [`Medium::handle_timeout`] was called: it is `now`, the last of
-    /// `steps` instants since the last call that were later than the one before. `steps` may be 0.
+    /// Precedes reports of a time later than that for which [`Medium::handle_timeout`] was called: it is
+    /// `now`, the last of `steps` instants since the last call that were later than the one before. `steps`
+    /// may be 0.
     fn advance(&mut self, now: Instant, steps: u64) {
         let _ = (now, steps);
     }
-    /// Asked after an idle edge. `true` if the station is to receive a [summary](Self::sensed) instead of the following edges
-    /// and errors, until it receives a frame or the driver calls [`Medium::attend`].
+    /// Asked after an idle edge. `true` if the station is to receive a [summary](Self::sensed) instead of the
+    /// following edges and errors, until it receives a frame or the driver calls [`Medium::attend`].
     fn is_passive(&self, station: StationIndex) -> bool {
         let _ = station;
         false
@@ -145,12 +150,13 @@ pub trait Listener {
         let _ = (station, frame);
         false
     }
-    /// Summarises the carrier sense and the frames of a passive station since its last notification. Called before the reception
-    /// that ends the passive state.
+    /// Summarises the carrier sense and the frames of a passive station since its last notification. Called
+    /// before the reception that ends the passive state.
     fn sensed(&mut self, station: StationIndex, sensed: &Sensed) {
         let _ = (station, sensed);
     }
-    /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger one.
+    /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger
+    /// one.
     fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {
         let _ = (now, station, air_time);
     }
@@ -197,14 +203,14 @@ impl Medium {
         self.transmissions
     }
 
-    /// Number of stations that the transmissions since the beginning reached, each counted for every one of them.
+    /// Number of stations that the transmissions since the beginning reached, summed over transmissions.
     pub const fn arrivals(&self) -> u64 {
         self.arrivals
     }
 
-    /// A station begins to transmit a frame that reaches the stations of `links`, in any order. Links to stations that do not
-    /// exist are ignored. A frame that the sender was receiving is lost. Returns `false` if no station is reached; otherwise
-    /// [`Listener::ended`] follows.
+    /// A station begins to transmit a frame that reaches the stations of `links`, in any order. Links to
+    /// stations that do not exist are ignored. A frame that the sender was receiving is lost. Returns `false`
+    /// if no station is reached; otherwise [`Listener::ended`] follows.
     pub fn transmit(
         &mut self,
         now: Instant,
@@ -221,7 +227,8 @@ impl Medium {
         self.begin_transmission(now, station, slot)
     }
 
-    /// The same with links to existing stations other than the sender, in the order of their delays and then of their stations.
+    /// The same with links to existing stations other than the sender, in the order of their delays and then
+    /// of their stations.
     ///
     /// # Panics
     /// Later, if there is no such station.
@@ -280,16 +287,16 @@ impl Medium {
         is_received
     }
 
-    /// Ends the passivity of a station. Returns the summary of the edges and errors that it was not notified of; `None` if it
-    /// was not passive.
+    /// Ends the passivity of a station. Returns the summary of the edges and errors that it was not notified
+    /// of; `None` if it was not passive.
     #[inline]
     pub fn attend(&mut self, station: StationIndex) -> Option<Sensed> {
         self.receivers.get_mut(station.index())?.attend()
     }
 
-    /// The radio of a station leaves its channel: what is on the air no longer concerns it. A station that was receiving loses
-    /// the frame, and its carrier sense reports an idle medium. The driver then passes only transmissions on the station's new
-    /// channel.
+    /// The radio of a station leaves its channel: what is on the air no longer concerns it. A station that
+    /// was receiving loses the frame, and its carrier sense reports an idle medium. The driver then passes
+    /// only transmissions on the station's new channel.
     pub fn leave(&mut self, now: Instant, station: StationIndex, listener: &mut impl Listener) {
         let Some(receiver) = self.receivers.get_mut(station.index()) else { return };
         if let Some(sensed) = receiver.attend() {
@@ -313,9 +320,9 @@ impl Medium {
         self.slots.iter().filter(|on_air| on_air.is_in_use).map(|on_air| on_air.sender)
     }
 
-    /// The radio of a station comes to a channel. `links` has the [senders](Self::senders) on that channel with their links to
-    /// the station, which senses the rest of their frames and cannot receive them. The frame of a sender that reaches no other
-    /// station is not sensed.
+    /// The radio of a station comes to a channel. `links` has the [senders](Self::senders) on that channel
+    /// with their links to the station, which senses the rest of their frames and cannot receive them. The
+    /// frame of a sender that reaches no other station is not sensed.
     pub fn enter(
         &mut self,
         now: Instant,

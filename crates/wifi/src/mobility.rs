@@ -3,7 +3,8 @@
 //! A [`Path`] is piecewise linear. It costs no events: a driver evaluates it where it needs a position.
 //!
 //! - [`Path`]: at rest, or along waypoints.
-//! - [`RandomWaypoint`]: the random waypoint model, in its stationary distribution from the start or as ns-2 starts it.
+//! - [`RandomWaypoint`]: the random waypoint model, in its stationary distribution from the start or as ns-2
+//!   starts it.
 //! - [`grid`]: regular grids.
 //! - [`setdest`]: reading and writing the movement files of ns-2.
 //! - [`Presence`]: nodes that are off for intervals.

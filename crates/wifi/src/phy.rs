@@ -1,9 +1,9 @@
 //! The physical layers of 802.11, as far as time is concerned.
 //!
-//! A [`Phy`] holds the timing parameters of one physical layer (slot time, interframe spaces, contention window) and
-//! computes how long a frame occupies the medium. Clauses refer to IEEE Std 802.11-2012: 16 (DSSS, 1 and 2 Mbit/s),
-//! 17 (HR/DSSS, 5.5 and 11 Mbit/s), 18 (OFDM, 6 to 54 Mbit/s in the 5 GHz band) and 19 (ERP-OFDM, the same rates in
-//! the 2.4 GHz band). Transmissions of 802.11n, ac and ax have a [`Mode`].
+//! A [`Phy`] holds the timing parameters of one physical layer (slot time, interframe spaces, contention
+//! window) and computes how long a frame occupies the medium. Clauses refer to IEEE Std 802.11-2012: 16
+//! (DSSS, 1 and 2 Mbit/s), 17 (HR/DSSS, 5.5 and 11 Mbit/s), 18 (OFDM, 6 to 54 Mbit/s in the 5 GHz band) and
+//! 19 (ERP-OFDM, the same rates in the 2.4 GHz band). Transmissions of 802.11n, ac and ax have a [`Mode`].
 
 mod mode;
 mod rate;
@@ -26,8 +26,8 @@ pub const DATA_OVERHEAD_BYTES: u32 = 28;
 pub enum Preamble {
     /// 144 us of preamble and 48 us of header at 1 Mbit/s.
     Long,
-    /// 72 us of preamble and 24 us of header at 2 Mbit/s, from 2 Mbit/s upwards (17.2.2.3). Frames at 1 Mbit/s keep the
-    /// long form.
+    /// 72 us of preamble and 24 us of header at 2 Mbit/s, from 2 Mbit/s upwards (17.2.2.3). Frames at 1
+    /// Mbit/s keep the long form.
     Short,
 }
 
@@ -49,14 +49,14 @@ pub struct Phy {
     pub aifsn: u8,
     /// Preamble of DSSS and HR/DSSS frames.
     pub preamble: Preamble,
-    /// Silence after each OFDM frame that counts as part of it: 6 us in the 2.4 GHz band (19.3.2.4), else zero.
+    /// Silence after each OFDM frame that counts as part of it: 6 us in the 2.4 GHz band (19.3.2.4), or 0.
     pub signal_extension: Duration,
-    /// `true` if DSSS frames last as long as their bits, as in ns-2; otherwise as long as the microseconds that their LENGTH field counts
-    /// (17.2.3.5).
+    /// `true` if DSSS frames last as long as their bits, as in ns-2; otherwise as long as the microseconds
+    /// that their LENGTH field counts (17.2.3.5).
     pub has_exact_times: bool,
     /// Rates of data frames.
     pub supported: RateSet,
-    /// Rates of which every station of the network is capable, used for responses and for group-addressed frames.
+    /// Rates of which every station of the network is capable, for responses and group-addressed frames.
     pub basic: RateSet,
 }
 
@@ -100,14 +100,15 @@ impl Phy {
         }
     }
 
-    /// 802.11g without 802.11b stations (clause 19): OFDM at 2.4 GHz, the short slot of 9 us, `CWmin` 15. The basic
-    /// rates are 6, 12 and 24 Mbit/s.
+    /// 802.11g without 802.11b stations (clause 19): OFDM at 2.4 GHz, the short slot of 9 us, `CWmin` 15. The
+    /// basic rates are 6, 12 and 24 Mbit/s.
     pub fn erp_ofdm() -> Self {
         Self { sifs: Duration::from_micros(10), signal_extension: Duration::from_micros(6), ..Self::ofdm() }
     }
 
-    /// 802.11g in a network with 802.11b stations (clause 19): both families of rates, the long slot of 20 us. The basic
-    /// rates are 1, 2, 5.5 and 11 Mbit/s, and `CWmin` is 15 as for all stations that support the ERP rates (19.8.4).
+    /// 802.11g in a network with 802.11b stations (clause 19): both families of rates, the long slot of 20
+    /// us. The basic rates are 1, 2, 5.5 and 11 Mbit/s, and `CWmin` is 15 as for all stations that support
+    /// the ERP rates (19.8.4).
     pub fn erp_mixed(preamble: Preamble) -> Self {
         Self {
             slot: Duration::from_micros(20),
@@ -123,7 +124,7 @@ impl Phy {
         self.sifs + self.slot * u64::from(self.aifsn)
     }
 
-    /// Extended interframe space: SIFS, the time of an acknowledgement at the lowest basic rate, and DIFS (9.3.7).
+    /// Extended interframe space: SIFS, the time of an ACK at the lowest basic rate, and DIFS (9.3.7).
     pub fn eifs(&self) -> Duration {
         self.sifs + self.duration(self.basic.lowest(), ACK_BYTES) + self.difs()
     }
@@ -137,9 +138,9 @@ impl Phy {
         }
     }
 
-    /// Rate of the response (CTS, acknowledgement) to a frame at `rate`: the highest basic rate of the same modulation class
-    /// (OFDM or not) that is not higher (9.7.6.5). With no such basic rate, the highest mandatory rate of the class that is
-    /// not higher.
+    /// Rate of the response (CTS, acknowledgement) to a frame at `rate`: the highest basic rate of the same
+    /// modulation class (OFDM or not) that is not higher (9.7.6.5). With no such basic rate, the highest
+    /// mandatory rate of the class that is not higher.
     pub fn response_rate(&self, rate: Rate) -> Rate {
         let mandatory = [Rate::Dsss1, Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24];
         let is_slower = |other: &Rate| other.bits_per_second() <= rate.bits_per_second();

@@ -1,9 +1,12 @@
-//! Radio propagation: the power that a signal has where it is received, and the consequences for its reception.
+//! Radio propagation: the power that a signal has where it is received, and the consequences for its
+//! reception.
 //!
 //! - [`PathLoss`]: deterministic attenuation over distance (Friis, two-ray ground, log-distance).
 //! - [`Fading`] and [`BlockFading`]: random gains (log-normal shadowing, Rayleigh, Rician).
-//! - [`Radio`] and [`LinkBudget`]: power, antennas and thresholds; received power and ranges of a pair of radios.
-//! - [`success_probability`] and [`NoiseFloor`]: frame success probability of each rate at a signal-to-noise ratio.
+//! - [`Radio`] and [`LinkBudget`]: power, antennas and thresholds; received power and ranges of a pair of
+//!   radios.
+//! - [`success_probability`] and [`NoiseFloor`]: frame success probability of each rate at a signal-to-noise
+//!   ratio.
 //! - [`loss_probability`]: loss of frames of 802.11n, ac and ax, by curves of link simulations.
 //! - [`Channel`]: the stations that a transmission reaches, for the [medium](crate::medium).
 //! - [`SpatialIndex`]: the nodes within a range, at a cost that depends on the nodes nearby only.

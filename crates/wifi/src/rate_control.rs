@@ -1,7 +1,7 @@
 //! Rate adaptation: the rate of data frames to one station, chosen from the outcomes of earlier ones.
 //!
-//! A [`RateController`] keeps its state per receiver. Control frames, frames to a group, management frames and payloads
-//! with a rate of their own ([`crate::dcf::Outgoing::rate`]) are not subject to it.
+//! A [`RateController`] keeps its state per receiver. Control frames, frames to a group, management frames
+//! and payloads with a rate of their own ([`crate::dcf::Outgoing::rate`]) are not subject to it.
 //!
 //! - [`Arf`]: up after a number of successes or a time, down after two failures.
 //! - [`Minstrel`]: the rate of the highest measured throughput, with some frames at other rates.
@@ -68,8 +68,8 @@ pub struct RateController {
 }
 
 impl RateController {
-    /// Chooses among `ladder`, which is in ascending order of speed. The first frame to a receiver is sent at `initial`, or
-    /// at the next lower rate of the ladder.
+    /// Chooses among `ladder`, which is in ascending order of speed. The first frame to a receiver is sent at
+    /// `initial`, or at the next lower rate of the ladder.
     pub fn new(control: RateControl, initial: Rate, ladder: Vec<RateCost>) -> Self {
         Self { control, initial, ladder, receivers: Vec::new(), oldest: 0 }
     }

@@ -1,8 +1,8 @@
 //! Routing protocols of ad hoc networks.
 //!
-//! A routing agent is a machine in the shape of every other: packets, timeouts and the link layer's reports go in, messages
-//! and [`RouteEvent`]s come out. The host owns the forwarding table, forwards by it, and keeps the data packets; the agent
-//! refers to those by number.
+//! A routing agent is a machine in the shape of every other: packets, timeouts and the link layer's reports
+//! go in, messages and [`RouteEvent`]s come out. The host owns the forwarding table, forwards by it, and
+//! keeps the data packets; the agent refers to those by number.
 //!
 //! - [`dsdv`]: destination-sequenced distance vectors, proactive.
 //! - [`aodv`]: on-demand distance vectors, RFC 3561.
@@ -12,7 +12,8 @@
 //! # Use
 //!
 //! After every `handle_` call the host drains [`poll_event`](RoutingAgent::poll_event), then
-//! [`poll_transmit`](RoutingAgent::poll_transmit), and sets a timer to [`poll_timeout`](RoutingAgent::poll_timeout).
+//! [`poll_transmit`](RoutingAgent::poll_transmit), and sets a timer to
+//! [`poll_timeout`](RoutingAgent::poll_timeout).
 
 pub mod aodv;
 mod buffer;
@@ -60,7 +61,8 @@ pub struct Transmit<M> {
     pub size: u32,
 }
 
-/// A data packet that has no route, or was given up by the link layer: the host keeps it until the agent decides.
+/// A data packet that has no route, or was given up by the link layer: the host keeps it until the agent
+/// decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataPacket {
     /// The host's number of the packet.
@@ -117,16 +119,16 @@ pub enum RouteEvent {
     Flush {
         /// The neighbour.
         neighbour: Address,
-        /// `true` if the packets are then packets without a route ([`RoutingAgent::handle_unrouted`]) unless they have
-        /// another one; `false` if they are given up.
+        /// `true` if the packets are then packets without a route ([`RoutingAgent::handle_unrouted`]) unless
+        /// they have another one; `false` if they are given up.
         is_salvage: bool,
     },
 }
 
 /// A routing protocol at one node.
 ///
-/// The laws of a sans-IO machine hold: after a drain at `now` the deadline lies after `now`, a timeout that comes early
-/// changes nothing, and draining twice is draining once.
+/// The laws of a sans-IO machine hold: after a drain at `now` the deadline lies after `now`, a timeout that
+/// comes early changes nothing, and draining twice is draining once.
 pub trait RoutingAgent {
     /// A message of the protocol. It is cloned once per receiver of a broadcast and must be cheap to clone.
     type Message: Clone;
@@ -140,15 +142,16 @@ pub trait RoutingAgent {
     /// The deadline last returned by [`poll_timeout`](Self::poll_timeout) was reached.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// A data packet has no route. The agent decides by [`RouteEvent::Forward`] or [`RouteEvent::Discard`], now or later.
+    /// A data packet has no route. The agent decides by [`RouteEvent::Forward`] or [`RouteEvent::Discard`],
+    /// now or later.
     fn handle_unrouted(&mut self, now: Instant, packet: DataPacket);
 
-    /// The link layer gave up a packet to a neighbour after its retries: a data packet, or, with `None`, a message of a
-    /// routing protocol.
+    /// The link layer gave up a packet to a neighbour after its retries: a data packet, or, with `None`, a
+    /// message of a routing protocol.
     fn handle_link_failure(&mut self, now: Instant, neighbour: Address, packet: Option<DataPacket>);
 
-    /// `true` if a data packet that the link layer gave up is to be treated as a packet without a route. Asked after
-    /// [`handle_link_failure`](Self::handle_link_failure).
+    /// `true` if a data packet that the link layer gave up is to be treated as a packet without a route.
+    /// Asked after [`handle_link_failure`](Self::handle_link_failure).
     fn salvages(&self, packet: DataPacket) -> bool {
         let _ = packet;
         false

@@ -14,8 +14,8 @@ mod tests;
 
 /// A number of stations on a [`Channel`].
 ///
-/// A transmission costs the stations in range. If nothing moves, fades or is switched off, the links of each station are
-/// computed once.
+/// A transmission costs the stations in range. If nothing moves, fades or is switched off, the links of each
+/// station are computed once.
 #[derive(Clone, Debug)]
 pub struct Site {
     channel: Channel,
@@ -108,8 +108,8 @@ impl Site {
         self.channel.config().radio.classify(power) == SignalClass::Decodable
     }
 
-    /// The stations that a transmission of `from` at `now` reaches, in the order of their delays and then of their numbers.
-    /// Calls must not go back in time.
+    /// The stations that a transmission of `from` at `now` reaches, in the order of their delays and then of
+    /// their numbers. Calls must not go back in time.
     pub fn links(&mut self, from: StationIndex, now: Instant) -> &[Link] {
         if !self.is_constant {
             self.find(from, now);

@@ -36,7 +36,8 @@ impl BlockAck {
     }
 }
 
-/// What a receiver notes about the MPDUs of one sender and traffic class, for its block acknowledgements (10.25.6.3).
+/// What a receiver notes about the MPDUs of one sender and traffic class, for its block acknowledgements
+/// (10.25.6.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scoreboard {
     /// The first number of the window.
@@ -56,8 +57,8 @@ impl Scoreboard {
         Self { start, window, bits: [0; WORDS] }
     }
 
-    /// An MPDU was received. One behind the window moves it, so that it ends with this number; one before it changes
-    /// nothing.
+    /// An MPDU was received. One behind the window moves it, so that it ends with this number; one before it
+    /// changes nothing.
     pub fn receive(&mut self, sequence: u16) {
         let ahead = sequences_between(self.start, sequence);
         if ahead >= HALF {

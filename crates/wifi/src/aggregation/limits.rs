@@ -12,7 +12,7 @@ const fn padded(bytes: u32) -> u32 {
     bytes.next_multiple_of(4)
 }
 
-/// Length of an A-MSDU of `before` bytes (0 for none) with one more MSDU: all but the last are padded to 4 bytes.
+/// Length of an A-MSDU of `before` bytes (0 for none) with one more MSDU: all but the last padded to 4 bytes.
 pub const fn amsdu_bytes(before: u32, msdu: u32) -> u32 {
     padded(before) + AMSDU_HEADER_BYTES + msdu
 }
@@ -20,7 +20,8 @@ pub const fn amsdu_bytes(before: u32, msdu: u32) -> u32 {
 /// The limits of aggregates for one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AggregateLimits {
-    /// The largest A-MPDU in bytes that the receiver takes; 0 for none: single MPDUs, each with its acknowledgement.
+    /// The largest A-MPDU in bytes that the receiver takes; 0 for none: single MPDUs, each with its
+    /// acknowledgement.
     pub ampdu_bytes: u32,
     /// The longest transmission of an A-MPDU.
     pub ampdu_time: Duration,

@@ -6,7 +6,8 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{HALF, LARGEST_WINDOW, sequence_after, sequences_between};
 
-/// The time after which the MPDUs behind a hole are released without it, as in Linux (`HT_RX_REORDER_BUF_TIMEOUT`).
+/// The time after which the MPDUs behind a hole are released without it, as in Linux
+/// (`HT_RX_REORDER_BUF_TIMEOUT`).
 const HOLE_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The place of an MPDU that waits for earlier ones. Its memory is kept.
@@ -17,8 +18,8 @@ struct Place {
     packets: Vec<u64>,
 }
 
-/// The MPDUs of one sender and traffic class: each is released once, in the order of the sequence numbers. Packets are the
-/// driver's handles.
+/// The MPDUs of one sender and traffic class: each is released once, in the order of the sequence numbers.
+/// Packets are the driver's handles.
 #[derive(Clone, Debug)]
 pub struct ReorderBuffer {
     /// The number of the next MPDU to be released.
@@ -54,8 +55,8 @@ impl ReorderBuffer {
         usize::from(sequence) % self.places.len()
     }
 
-    /// An MPDU was received. Hands the packets that become due to `release`. `false` if it was received before, or precedes the
-    /// window, and is discarded.
+    /// An MPDU was received. Hands the packets that become due to `release`. `false` if it was received
+    /// before, or precedes the window, and is discarded.
     pub fn receive(
         &mut self,
         now: Instant,

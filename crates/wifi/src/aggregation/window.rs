@@ -65,8 +65,8 @@ pub enum Fate {
     GivenUp,
 }
 
-/// The packets for one receiver and traffic class: a window of MPDUs with sequence numbers, from the oldest one that is neither
-/// acknowledged nor given up, and the packets that were never sent.
+/// The packets for one receiver and traffic class: a window of MPDUs with sequence numbers, from the oldest
+/// one that is neither acknowledged nor given up, and the packets that were never sent.
 #[derive(Clone, Debug, Default)]
 pub struct TransmitWindow {
     /// The number of the first MPDU of the window.
@@ -100,9 +100,9 @@ impl TransmitWindow {
         self.unsent.push_back(packet);
     }
 
-    /// Chooses the MPDUs of a transmission and appends them with their packets: those to be repeated first, in order, then new
-    /// ones as far as the window reaches. Returns the length of the A-MPDU in bytes, without delimiters if it has one MPDU only;
-    /// 0 if nothing fits.
+    /// Chooses the MPDUs of a transmission and appends them with their packets: those to be repeated first,
+    /// in order, then new ones as far as the window reaches. Returns the length of the A-MPDU in bytes,
+    /// without delimiters if it has one MPDU only; 0 if nothing fits.
     pub fn build(
         &mut self,
         limits: &AggregateLimits,
@@ -146,8 +146,8 @@ impl TransmitWindow {
         filling.length
     }
 
-    /// The number of packets of the next new MPDU, and the length of its body. The first MPDU of a transmission is not made larger
-    /// than there is room for.
+    /// The number of packets of the next new MPDU, and the length of its body. The first MPDU of a
+    /// transmission is not made larger than there is room for.
     fn next_msdus(&self, limits: &AggregateLimits, filling: &Filling<'_>) -> Option<(u16, u32)> {
         let mut waiting = self.unsent.iter();
         let first = waiting.next()?.size;
@@ -169,8 +169,9 @@ impl TransmitWindow {
         Some((count, body))
     }
 
-    /// A block acknowledgement arrived: what it contains is acknowledged, and the rest of the last transmission has failed.
-    /// Returns `true` if the window moves past an MPDU that was given up, of which the receiver is to learn.
+    /// A block acknowledgement arrived: what it contains is acknowledged, and the rest of the last
+    /// transmission has failed. Returns `true` if the window moves past an MPDU that was given up, of which
+    /// the receiver is to learn.
     pub fn acknowledge(
         &mut self,
         block_ack: &BlockAck,

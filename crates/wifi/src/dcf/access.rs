@@ -1,7 +1,8 @@
 //! Access to the medium: interframe spaces, virtual carrier sense and the backoff counter.
 //!
-//! The counter is a deadline, not a sequence of slot events. While the medium is idle the deadline is a function of a few
-//! stored instants; when the medium becomes busy, the whole slots that have passed are subtracted.
+//! The counter is a deadline, not a sequence of slot events. While the medium is idle the deadline is a
+//! function of a few stored instants; when the medium becomes busy, the whole slots that have passed are
+//! subtracted.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -16,8 +17,8 @@ pub struct Spacing {
     pub difs: Duration,
     /// Idle time in place of `difs` after a frame that was received with errors.
     pub eifs: Duration,
-    /// `true` if a backoff that begins while the medium is idle begins at the next boundary of the slots that are
-    /// counted from the end of the interframe space, `false` if it begins at once.
+    /// `true` if a backoff that begins while the medium is idle begins at the next boundary of the slots that
+    /// are counted from the end of the interframe space, `false` if it begins at once.
     pub is_slotted: bool,
 }
 
@@ -184,10 +185,11 @@ impl ChannelAccess {
         self.remaining = 0;
     }
 
-    /// The medium became busy. Returns `true` if it interrupted an immediate access, which then needs a backoff.
+    /// The medium became busy. Returns `true` if it interrupted an immediate access, which then needs a
+    /// backoff.
     ///
-    /// A grant at this very instant stands: the station decided at the slot's boundary, before it could sense the
-    /// signal. So two stations whose counters expire in the same slot both transmit.
+    /// A grant at this very instant stands: the station decided at the slot's boundary, before it could sense
+    /// the signal. So two stations whose counters expire in the same slot both transmit.
     #[inline]
     pub fn handle_busy(&mut self, now: Instant) -> bool {
         if self.is_sensed_busy {
@@ -219,8 +221,8 @@ impl ChannelAccess {
         }
     }
 
-    /// Energy that was sensed since the station was [at rest](Self::is_at_rest). EIFS follows a corrupted frame if it
-    /// `has_eifs`.
+    /// Energy that was sensed since the station was [at rest](Self::is_at_rest). EIFS follows a corrupted
+    /// frame if it `has_eifs`.
     pub fn handle_sensed(&mut self, sensed: &Sensed, has_eifs: bool) {
         self.is_sensed_busy = sensed.is_busy;
         if sensed.idle_since > Instant::ZERO {
@@ -268,7 +270,7 @@ impl ChannelAccess {
         self.idle_since = self.idle_since.max(now);
     }
 
-    /// Reserves the medium until `until`, unless it is reserved for longer. Returns `true` if the reservation grew.
+    /// Reserves the medium until `until`, unless it is reserved for longer. Returns `true` if that is longer.
     #[inline]
     pub fn set_nav(&mut self, now: Instant, until: Instant) -> bool {
         if until <= self.nav_end {

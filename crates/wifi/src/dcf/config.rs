@@ -48,11 +48,12 @@ pub enum MacRules {
 /// Access of a frame that finds the medium idle and no backoff in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ImmediateAccess {
-    /// After a DIFS that begins with the frame's arrival: "the STA determines that the medium is idle when a frame is
-    /// queued for transmission, and remains idle for a period of a DIFS" (IEEE 802.11-2016, 10.3.4.2).
+    /// After a DIFS that begins with the frame's arrival: "the STA determines that the medium is idle when a
+    /// frame is queued for transmission, and remains idle for a period of a DIFS" (IEEE 802.11-2016,
+    /// 10.3.4.2).
     AfterDifs,
-    /// At once if the medium has been idle for DIFS: "idle for greater than or equal to a DIFS period" (IEEE 802.11-1999,
-    /// 9.2.5.1).
+    /// At once if the medium has been idle for DIFS: "idle for greater than or equal to a DIFS period" (IEEE
+    /// 802.11-1999, 9.2.5.1).
     AtOnce,
 }
 
@@ -70,10 +71,11 @@ pub enum ErrorSpacing {
 /// Beginning of the backoff after an own frame without a response.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MissingResponse {
-    /// Slots count from the timeout on, on the grid of slots that began DIFS after the end of the own frame (9.3.2.8).
+    /// Slots count from the timeout on, on the grid of slots that began DIFS after the end of the own frame
+    /// (9.3.2.8).
     FromTimeout,
-    /// Slots count from the end of EIFS after the own frame: the sender defers as long as the stations that received the
-    /// collision.
+    /// Slots count from the end of EIFS after the own frame: the sender defers as long as the stations that
+    /// received the collision.
     FromEifs,
 }
 
@@ -86,8 +88,8 @@ pub enum ResponseTimeout {
     CarrierSense,
 }
 
-/// Frames that precede an OFDM frame in a network with 802.11b stations, which cannot decode it (IEEE Std 802.11-2012,
-/// 9.23 and 9.3.2.11).
+/// Frames that precede an OFDM frame in a network with 802.11b stations, which cannot decode it (IEEE Std
+/// 802.11-2012, 9.23 and 9.3.2.11).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Protection {
     /// None.
@@ -118,12 +120,13 @@ pub struct MacConfig {
     pub rate_control: RateControl,
     /// Frames that precede OFDM frames.
     pub protection: Protection,
-    /// Rate of RTS frames and responses; `None` for the rule of [`Phy::response_rate`], under ns-2's rules for the lowest basic
-    /// rate.
+    /// Rate of RTS frames and responses; `None` for the rule of [`Phy::response_rate`], under ns-2's rules
+    /// for the lowest basic rate.
     pub control_rate: Option<Rate>,
     /// Rate of group-addressed frames.
     pub group_rate: Rate,
-    /// Length that decides on RTS/CTS, compared with the frame's length including header and frame check sequence.
+    /// Length that decides on RTS/CTS, compared with the frame's length including header and frame check
+    /// sequence.
     pub rts_threshold: u32,
     /// Attempts for RTS frames and for data frames without RTS; `None` for no limit.
     pub short_retry_limit: Option<u16>,
@@ -141,20 +144,20 @@ pub struct MacConfig {
     pub response_timeout: ResponseTimeout,
     /// Transmitters remembered by duplicate detection.
     pub duplicate_entries: usize,
-    /// Probe frames before data; `None` for none. The steps are to be reported (`is_traced`), as frames for others would
-    /// otherwise not all count as traffic.
+    /// Probe frames before data; `None` for none. The steps are to be reported (`is_traced`), as frames for
+    /// others would otherwise not all count as traffic.
     pub probe: Option<ProbeConfig>,
     /// `true` if the MAC reports every step ([`super::Event::Trace`]), `false` for outcomes of payloads only.
     pub is_traced: bool,
 }
 
-/// Probe frames of rt-Winf (paper `winf`, Section 3.2): a station that begins to send data to another one in absence of traffic
-/// sends it a frame of the reserved data subtype first.
+/// Probe frames of rt-Winf (paper `winf`, Section 3.2): a station that begins to send data to another one in
+/// absence of traffic sends it a frame of the reserved data subtype first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProbeConfig {
     /// Length of the payload, which consists of zeros.
     pub size: u32,
-    /// Time without an own or a received frame, other than management frames, that counts as absence of traffic.
+    /// Time without own or received frames, other than management frames, that counts as absence of traffic.
     pub quiet: Duration,
 }
 
@@ -184,8 +187,9 @@ impl MacConfig {
         }
     }
 
-    /// The rules of ns-2.35 with its defaults: long preamble, every frame at 1 Mbit/s, RTS for every unicast frame.
-    /// Headers have 30 bytes, because ns-2 counts the fourth address, and 4 bytes of frame check sequence.
+    /// The rules of ns-2.35 with its defaults: long preamble, every frame at 1 Mbit/s, RTS for every unicast
+    /// frame. Headers have 30 bytes, because ns-2 counts the fourth address, and 4 bytes of frame check
+    /// sequence.
     pub fn ns2() -> Self {
         let basic = RateSet::new(&[Rate::Dsss1]);
         let phy = Phy { basic, has_exact_times: true, ..Phy::hr_dsss(Preamble::Long) };
@@ -197,8 +201,9 @@ impl MacConfig {
         }
     }
 
-    /// The standard's rules as models of saturation simplify them: after a collision every station, transmitting or not,
-    /// counts slots from the same instant, DIFS or EIFS after the end of the frames (Bianchi and Tinnirello 2005).
+    /// The standard's rules as models of saturation simplify them: after a collision every station,
+    /// transmitting or not, counts slots from the same instant, DIFS or EIFS after the end of the frames
+    /// (Bianchi and Tinnirello 2005).
     pub fn synchronous(phy: Phy, data_rate: Rate, after_collision: AfterCollision) -> Self {
         let standard = Self::standard(phy, data_rate);
         match after_collision {
@@ -238,8 +243,8 @@ impl MacConfig {
         }
     }
 
-    /// The rates among which rate adaptation chooses, each with the time of a frame of 1200 bytes, the mean of the smallest
-    /// backoff and the acknowledgement.
+    /// The rates among which rate adaptation chooses, each with the time of a frame of 1200 bytes, the mean
+    /// of the smallest backoff and the acknowledgement.
     pub(super) fn ladder(&self) -> Vec<RateCost> {
         const TYPICAL_BYTES: u32 = 1_200;
         if self.rate_control == RateControl::Fixed {
@@ -324,8 +329,8 @@ pub(super) enum Opening {
     CtsToSelf(Rate),
 }
 
-/// Header with four addresses and frame check sequence: a payload of 1000 bytes has a length of 1058 in ns-2's traces, 24
-/// of which are the PLCP's.
+/// Header with four addresses and frame check sequence: a payload of 1000 bytes has a length of 1058 in
+/// ns-2's traces, 24 of which are the PLCP's.
 const NS2_HEADER_BYTES: u32 = 34;
 /// ns-2 counts 144 + 48 bits of PLCP preamble and header as bytes of the frame.
 const NS2_PLCP_BYTES: u32 = 24;

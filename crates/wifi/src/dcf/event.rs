@@ -16,7 +16,8 @@ pub struct Outgoing {
     pub payload: u64,
     /// Data or management.
     pub kind: FrameKind,
-    /// Transmission rate, one of the PHY's; `None` for the configured one or, with rate adaptation, the adapted one.
+    /// Transmission rate, one of the PHY's; `None` for the configured one or, with rate adaptation, the
+    /// adapted one.
     pub rate: Option<crate::phy::Rate>,
     /// Subtype, direction and address 3.
     pub addressing: Addressing,

@@ -6,15 +6,15 @@ use super::{Dcf, ReceptionError};
 use crate::frame::{Frame, FrameKind};
 use crate::random::Random;
 
-/// Summary of the edges of carrier sense, the errors and the frames of others that a [passive](Dcf::is_passive) station was not
-/// notified of.
+/// Summary of the edges of carrier sense, the errors and the frames of others that a
+/// [passive](Dcf::is_passive) station was not notified of.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sensed {
     /// `true` if carrier sense reports energy at present.
     pub is_busy: bool,
     /// Last end of the energy; [`Instant::ZERO`] for none.
     pub idle_since: Instant,
-    /// Latest end of a frame with errors, or of one that was ignored for a stronger one; [`Instant::ZERO`] for none.
+    /// Latest end of a frame with errors, or ignored for a stronger one; [`Instant::ZERO`] for none.
     pub(super) error_end: Instant,
     /// A corrupted frame has ended in the present busy period.
     pub(super) ended_in_error: bool,
@@ -63,8 +63,8 @@ impl Sensed {
 }
 
 impl<R: Random> Dcf<R> {
-    /// `true` if edges of carrier sense and errors neither change the station's deadlines nor have it do anything. The driver
-    /// may pass their [summary](Sensed) instead, before any other input.
+    /// `true` if edges of carrier sense and errors neither change the station's deadlines nor have it do
+    /// anything. The driver may pass their [summary](Sensed) instead, before any other input.
     #[inline]
     pub const fn is_passive(&self) -> bool {
         self.access.is_at_rest()
@@ -73,8 +73,8 @@ impl<R: Random> Dcf<R> {
             && !self.config.is_traced
     }
 
-    /// `true` if a frame that a passive station receives does no more than to end the effects of errors and to reserve the
-    /// medium.
+    /// `true` if a frame that a passive station receives does no more than to end the effects of errors and
+    /// to reserve the medium.
     #[inline]
     pub fn overhears(&self, frame: &Frame) -> bool {
         let is_for_others = frame.receiver != self.address && !frame.receiver.is_group();

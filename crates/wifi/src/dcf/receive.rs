@@ -21,7 +21,8 @@ impl<R: Random> Dcf<R> {
             return;
         }
         if !self.config.is_ns2() && !self.config.phy.supported.contains(frame.rate) {
-            // An 802.11b station notices the energy of an OFDM frame, but neither its header nor its end as a frame.
+            // An 802.11b station notices the energy of an OFDM frame, but neither its header nor its end as a
+            // frame.
             self.handle_error(now, ReceptionError::Undecodable);
             return;
         }
@@ -79,8 +80,8 @@ impl<R: Random> Dcf<R> {
         }
     }
 
-    /// ns-2: a frame on the air for `air_time` began during the reception of a much stronger one, which continues.
-    /// No effect under the standard's rules.
+    /// ns-2: a frame on the air for `air_time` began during the reception of a much stronger one, which
+    /// continues. No effect under the standard's rules.
     pub fn handle_captured(&mut self, now: Instant, air_time: Duration) {
         if self.config.is_ns2() && self.on_air.is_none() {
             let until = now + self.access.eifs() + air_time;
@@ -94,7 +95,7 @@ impl<R: Random> Dcf<R> {
         self.timeout_at.is_some() || self.awaits_reception
     }
 
-    /// Processes a frame that arrives while a response is awaited. Returns `true` if the frame is the response.
+    /// Processes a frame that arrives while a response is awaited. Returns `true` if it is the response.
     fn handle_awaited(&mut self, now: Instant, frame: &Frame, is_for_me: bool) -> bool {
         match (self.exchange, frame.kind) {
             (Exchange::AwaitingCts, FrameKind::Cts) if is_for_me => self.handle_cts(now),

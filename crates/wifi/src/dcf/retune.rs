@@ -12,8 +12,9 @@ impl<R: Random> Dcf<R> {
         self.on_air.is_some() || self.response.is_some()
     }
 
-    /// The radio leaves its channel. Returns the payload in service, which the MAC has not sent successfully; its receiver may
-    /// have received it all the same. Must not be called while the station [is engaged](Self::is_engaged).
+    /// The radio leaves its channel. Returns the payload in service, which the MAC has not sent successfully;
+    /// its receiver may have received it all the same. Must not be called while the station [is
+    /// engaged](Self::is_engaged).
     ///
     /// Waits for responses, reservations and retry counters are void.
     pub fn leave_channel(&mut self, now: Instant) -> Option<Outgoing> {
@@ -41,8 +42,9 @@ impl<R: Random> Dcf<R> {
         withdrawn
     }
 
-    /// The radio is on another channel, which is idle as far as the station knows. The first access needs a backoff: stations
-    /// that come to a channel together, because they lost one access point, do not transmit at one instant.
+    /// The radio is on another channel, which is idle as far as the station knows. The first access needs a
+    /// backoff: stations that come to a channel together, because they lost one access point, do not transmit
+    /// at one instant.
     pub fn enter_channel(&mut self, now: Instant) {
         self.access.restart_spacing(now);
         self.draw_backoff(now);

@@ -40,7 +40,7 @@ fn at(micros: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(micros)
 }
 
-/// 802.11b at 11 Mbit/s with control frames at 1 Mbit/s: an RTS lasts 352 us, a CTS or acknowledgement 304 us.
+/// 802.11b at 11 Mbit/s with control frames at 1 Mbit/s: an RTS lasts 352 us, a CTS or ACK 304 us.
 fn config() -> MacConfig {
     MacConfig {
         control_rate: Some(Rate::Dsss1),
@@ -58,7 +58,8 @@ fn payload(number: u64) -> Outgoing {
     Outgoing::data(PEER, 1_508, number)
 }
 
-/// Wakes the machine at its deadlines up to `end`. Returns the transmissions with their times in microseconds.
+/// Wakes the machine at its deadlines up to `end`. Returns the transmissions with their times in
+/// microseconds.
 fn run(machine: &mut Dcf<Script>, end: u64) -> Vec<(u64, Frame)> {
     let mut sent = Vec::new();
     while let Some(next) = machine.poll_timeout()

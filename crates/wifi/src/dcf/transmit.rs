@@ -215,8 +215,8 @@ impl<R: Random> Dcf<R> {
         }
     }
 
-    /// ns-2: after a CTS the station waits for the data frame and does not contend. The limit is the CTS's reservation
-    /// without SIFS and acknowledgement, and twice the propagation delay of 2 us.
+    /// ns-2: after a CTS the station waits for the data frame and does not contend. The limit is the CTS's
+    /// reservation without SIFS and acknowledgement, and twice the propagation delay of 2 us.
     fn await_data(&mut self, now: Instant, nav: Duration) {
         if self.config.is_ns2() {
             let phy = &self.config.phy;

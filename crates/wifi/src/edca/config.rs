@@ -99,7 +99,8 @@ const fn parameters(aifsn: u8, cw_min: u16, cw_max: u16, txop_micros: u64) -> Ca
     CategoryParameters { aifsn, cw_min, cw_max, txop_limit: Duration::from_micros(txop_micros) }
 }
 
-/// What stations announce and use where nothing else is configured (Linux, `ieee80211_set_wmm_default`), by category.
+/// What stations announce and use where nothing else is configured (Linux, `ieee80211_set_wmm_default`), by
+/// category.
 pub const STATION_CATEGORIES: [CategoryParameters; 4] = [
     parameters(7, 15, 1_023, 0),
     parameters(3, 15, 1_023, 0),
@@ -229,7 +230,8 @@ pub struct EdcaConfig {
 }
 
 impl EdcaConfig {
-    /// A station as Linux configures it: one exchange in each access of best effort, no RTS, at most 7 transmissions.
+    /// A station as Linux configures it: one exchange in each access of best effort, no RTS, at most 7
+    /// transmissions.
     pub fn station(phy: Phy, rate: TransmitRate) -> Self {
         let limits = match rate {
             TransmitRate::Legacy(_) => AggregateLimits::NONE,
@@ -254,8 +256,8 @@ impl EdcaConfig {
         }
     }
 
-    /// The rules that models of saturation assume: after a collision every station, transmitting or not, waits for the time of the
-    /// response, then counts from AIFS; nothing is given up.
+    /// The rules that models of saturation assume: after a collision every station, transmitting or not,
+    /// waits for the time of the response, then counts from AIFS; nothing is given up.
     #[must_use]
     pub fn synchronous(self) -> Self {
         Self {
@@ -288,7 +290,8 @@ impl EdcaConfig {
         self.phy.duration(self.phy.response_rate(rate.reference()), bytes)
     }
 
-    /// The reservation of a frame that ends at `frame_end`: at least `least`, and to the end of the opportunity if it has a limit.
+    /// The reservation of a frame that ends at `frame_end`: at least `least`, and to the end of the
+    /// opportunity if it has a limit.
     pub(super) fn reserved(&self, frame_end: Instant, least: Duration, end: Option<Instant>) -> Duration {
         match end.filter(|_| self.reservation == Reservation::Opportunity && !least.is_zero()) {
             Some(end) if end > frame_end + least => end - frame_end,

@@ -1,8 +1,9 @@
 //! The backoff counters of a station's access categories.
 //!
-//! A counter is decremented at every boundary of slots, the first of which lies AIFS after the end of the busy period, also at
-//! that at which another station begins to transmit (IEEE Std 802.11-2020, 10.23.2.4). The distributed coordination function
-//! counts whole idle slots instead: each busy period costs its counters one slot less.
+//! A counter is decremented at every boundary of slots, the first of which lies AIFS after the end of the
+//! busy period, also at that at which another station begins to transmit (IEEE Std 802.11-2020, 10.23.2.4).
+//! The distributed coordination function counts whole idle slots instead: each busy period costs its counters
+//! one slot less.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -91,7 +92,8 @@ impl Contention {
         self.boundary(counter) + self.slot * u64::from(counter.remaining)
     }
 
-    /// The first grant of a category with traffic, if the medium stays idle; [`Instant::FAR_FUTURE`] for none.
+    /// The first grant of a category with traffic, if the medium stays idle; [`Instant::FAR_FUTURE`] for
+    /// none.
     pub(super) fn deadline(&self) -> Instant {
         if let Some(granted) = self.granted {
             return granted;
@@ -104,7 +106,8 @@ impl Contention {
         with_traffic.map(|counter| self.grant_of(counter)).min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// The categories whose grants are due, by number; all others count the boundaries up to `now`. The station transmits.
+    /// The categories whose grants are due, by number; all others count the boundaries up to `now`. The
+    /// station transmits.
     pub(super) fn take_grants(&mut self, now: Instant) -> [bool; 4] {
         self.granted = None;
         let mut due = [false; 4];
@@ -135,7 +138,7 @@ impl Contention {
         (0..4).for_each(|number| self.count(number, now));
     }
 
-    /// The medium became busy. A grant at this very instant stands: the station could not sense the signal before.
+    /// The medium became busy. A grant at this very instant stands: the station could not sense it before.
     pub(super) fn handle_busy(&mut self, now: Instant) {
         let was_free = self.is_free();
         if core::mem::replace(&mut self.is_sensed_busy, true) || !was_free || self.granted.is_some() {
@@ -231,8 +234,8 @@ impl Contention {
         };
     }
 
-    /// A category has something to send, or nothing more. `true` if a backoff is to be drawn, as the medium is busy and none is
-    /// in progress.
+    /// A category has something to send, or nothing more. `true` if a backoff is to be drawn, as the medium
+    /// is busy and none is in progress.
     pub(super) fn set_traffic(&mut self, number: usize, now: Instant, has_traffic: bool) -> bool {
         if self.counters[number].has_traffic == has_traffic {
             return false;

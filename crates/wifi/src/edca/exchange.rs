@@ -49,7 +49,8 @@ impl Exchange {
 }
 
 impl<R: Random> Edca<R> {
-    /// Counters of one or more categories have ended: the highest one transmits, and the others have collided with it.
+    /// Counters of one or more categories have ended: the highest one transmits, and the others have collided
+    /// with it.
     pub(super) fn handle_grant(&mut self, now: Instant) {
         let due = self.contention.take_grants(now);
         let Some(category) = due.iter().rposition(|&is_due| is_due) else { return };

@@ -11,7 +11,8 @@ use crate::phy::Mode;
 /// A transmission: the frame as the medium has it, and the MPDUs in it. A driver reuses its memory.
 #[derive(Clone, Debug)]
 pub struct Ppdu {
-    /// The transmission as a whole. An A-MPDU has the kind [`FrameKind::Aggregate`](crate::FrameKind::Aggregate).
+    /// The transmission as a whole. An A-MPDU has the kind
+    /// [`FrameKind::Aggregate`](crate::FrameKind::Aggregate).
     pub frame: Frame,
     /// The MPDUs with payloads, in order; none in control frames.
     pub mpdus: Vec<Mpdu>,
@@ -57,7 +58,8 @@ impl Received {
 }
 
 impl Ppdu {
-    /// The MPDUs that do not overlap any of the damaged parts, each from a time to another, of a transmission that ended at `end`.
+    /// The MPDUs that do not overlap any of the damaged parts, each from a time to another, of a transmission
+    /// that ended at `end`.
     pub fn undamaged(&self, end: Instant, damage: &[(Instant, Instant)]) -> Received {
         let mut received = Received::ALL;
         if damage.is_empty() {

@@ -60,13 +60,15 @@ impl Session {
 }
 
 impl<R: Random> Edca<R> {
-    /// Rate of the response to a session's frames, of the RTS before them, and of requests for block acknowledgements.
+    /// Rate of the response to a session's frames, of the RTS before them, and of requests for block
+    /// acknowledgements.
     pub(super) fn control_rate(&self, session: usize) -> Rate {
         self.config.phy.response_rate(self.sessions[session].rate.reference())
     }
 
-    /// Prepares MPDUs of a session whose transmission begins at `start`. With `end`, the transmission and its response are to be over
-    /// by then; the first one of an opportunity may be longer if it has one MPDU alone. `false` if nothing fits.
+    /// Prepares MPDUs of a session whose transmission begins at `start`. With `end`, the transmission and its
+    /// response are to be over by then; the first one of an opportunity may be longer if it has one MPDU
+    /// alone. `false` if nothing fits.
     pub(super) fn prepare(
         &mut self,
         session: usize,

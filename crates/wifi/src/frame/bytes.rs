@@ -164,8 +164,8 @@ impl<'a> Reader<'a> {
 }
 
 impl Header {
-    /// Parses the header at the beginning of a frame. Returns it and the rest: the body and, if the capture has it, the
-    /// frame check sequence.
+    /// Parses the header at the beginning of a frame. Returns it and the rest: the body and, if the capture
+    /// has it, the frame check sequence.
     ///
     /// # Errors
     /// If bytes are missing or the protocol version is unknown.
@@ -240,7 +240,8 @@ impl PayloadHeader {
         })
     }
 
-    /// Presence of address 4 and QoS control follows from the flags and the subtype; absent values are written as zero.
+    /// Presence of address 4 and QoS control follows from the flags and the subtype; absent values are
+    /// written as zero.
     fn encode(&self, frame_type: u8, out: &mut Vec<u8>) {
         let kind = frame_type | self.subtype << 4;
         out.extend([kind, self.flags.0]);
@@ -258,7 +259,7 @@ impl PayloadHeader {
     }
 }
 
-/// Frame check sequence of a frame without it: CRC-32 of IEEE 802.3 (8.2.4.8), appended in little-endian order.
+/// Frame check sequence of a frame without it: CRC-32 of IEEE 802.3 (8.2.4.8), appended little-endian.
 pub fn frame_check_sequence(frame: &[u8]) -> [u8; 4] {
     let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
     let crc = frame.iter().fold(u32::MAX, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step));

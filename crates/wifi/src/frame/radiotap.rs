@@ -113,7 +113,8 @@ impl Radiotap {
         if frequency < 5_000 { Self::channel_flags(rate) } else { BAND_5_GHZ | OFDM }
     }
 
-    /// The header of a frame at this rate whose MPDU began at `tsft`, in channel `channel` (1 to 13) of the 2.4 GHz band.
+    /// The header of a frame at this rate whose MPDU began at `tsft`, in channel `channel` (1 to 13) of the
+    /// 2.4 GHz band.
     pub const fn new(tsft: u64, rate: Rate, channel: u8, signal_dbm: i8) -> Self {
         Self {
             tsft: Some(tsft),
@@ -258,7 +259,8 @@ fn vht_field(mode: Mode) -> [u8; 12] {
 
 /// The field HE: scheme, bandwidth, guard interval and streams of a single user.
 fn he_field(mode: Mode) -> [u8; 12] {
-    // Data 1: format, scheme known (bit 5), coding known (bit 7), bandwidth known (bit 14). Data 2: guard interval known (bit 1).
+    // Data 1: format, scheme known (bit 5), coding known (bit 7), bandwidth known (bit 14). Data 2: guard
+    // interval known (bit 1).
     let format = u16::from(mode.format() == Format::HeExtendedRange);
     let known = format | 1 << 5 | 1 << 7 | 1 << 14;
     let scheme = u16::from(mode.mcs()) << 8 | u16::from(mode.is_ldpc()) << 13;

@@ -43,7 +43,8 @@ fn every_kind_of_frame_has_its_length_on_the_air() {
     }
 }
 
-/// IEEE 802.11-2012, 8.3.2.1: address 3 of a frame to the distribution system is the destination, of one from it the source.
+/// IEEE 802.11-2012, 8.3.2.1: address 3 of a frame to the distribution system is the destination, of one from
+/// it the source.
 #[test]
 fn a_frame_through_an_access_point_names_both_ends() {
     let (bssid, other) = (MacAddress::station(1), MacAddress::station(9));

@@ -8,8 +8,8 @@ use super::{Announcement, ErpInformation, ManagementMessage, ManagementTransmit,
 use crate::frame::MacAddress;
 use crate::phy::Rate;
 
-/// Time after which an access point drops an answer that it has not sent. Stations wait for a few tens of milliseconds for
-/// answers, and a frame to one that has gone to another channel takes all retries.
+/// Time after which an access point drops an answer that it has not sent. Stations wait for a few tens of
+/// milliseconds for answers, and a frame to one that has gone to another channel takes all retries.
 const ANSWER_LIFETIME: Duration = Duration::from_micros(102_400);
 
 /// Parameters of an [`AccessPoint`].
@@ -34,8 +34,8 @@ pub struct AccessPointConfig {
 }
 
 impl AccessPointConfig {
-    /// An access point with beacons every 100 time units (102.4 ms) and up to 2007 stations, as many as there are
-    /// association identifiers.
+    /// An access point with beacons every 100 time units (102.4 ms) and up to 2007 stations, as many as there
+    /// are association identifiers.
     pub const fn new(address: MacAddress, ssid: Ssid, channel: u8) -> Self {
         Self {
             address,
@@ -65,8 +65,9 @@ pub enum AccessPointEvent {
         /// The station.
         station: MacAddress,
     },
-    /// Frames of the access point and its stations need protection from now on, or no longer: the first station that cannot
-    /// decode OFDM frames is associated, or the last one has left. Only with [`AccessPointConfig::announces_erp`].
+    /// Frames of the access point and its stations need protection from now on, or no longer: the first
+    /// station that cannot decode OFDM frames is associated, or the last one has left. Only with
+    /// [`AccessPointConfig::announces_erp`].
     Protection {
         /// `true` if they need it.
         is_needed: bool,
@@ -175,8 +176,9 @@ impl AccessPoint {
         self.stations.remove(&station);
     }
 
-    /// The access point is switched off or on: it forgets its stations and what it was about to send. The next beacon is due
-    /// at the next multiple of the interval; the driver does not ask for it while the access point is off.
+    /// The access point is switched off or on: it forgets its stations and what it was about to send. The
+    /// next beacon is due at the next multiple of the interval; the driver does not ask for it while the
+    /// access point is off.
     pub fn restart(&mut self, now: Instant) {
         self.outgoing.clear();
         if self.next_beacon < now {
@@ -188,8 +190,8 @@ impl AccessPoint {
         }
     }
 
-    /// A data frame arrived from a station. Returns `true` if the frame is accepted: the station is associated. Another station
-    /// is notified that it is not (class 3 frame, section 11.3).
+    /// A data frame arrived from a station. Returns `true` if the frame is accepted: the station is
+    /// associated. Another station is notified that it is not (class 3 frame, section 11.3).
     pub fn handle_data(&mut self, from: MacAddress) -> bool {
         match self.stations.get(&from) {
             Some(Some(_)) => return true,
@@ -209,7 +211,7 @@ impl AccessPoint {
         }
     }
 
-    /// Notes that a station decodes OFDM frames or has left, or that it is associated and does not decode them.
+    /// Notes that a station decodes OFDM frames or has left, or that it is associated and decodes none.
     fn note_erp(&mut self, station: MacAddress, is_erp: bool) {
         let before = self.needs_protection();
         if is_erp {
@@ -254,7 +256,8 @@ impl AccessPoint {
         self.next_beacon = self.beacon_after(now);
     }
 
-    /// The next beacon after `now`. Beacons are due at multiples of the interval: a late one does not move the others.
+    /// The next beacon after `now`. Beacons are due at multiples of the interval: a late one does not move
+    /// the others.
     fn beacon_after(&self, now: Instant) -> Instant {
         let interval = self.config.beacon_interval.max(Duration::from_nanos(1));
         let passed = (now - self.config.first_beacon).as_nanos() / interval.as_nanos();

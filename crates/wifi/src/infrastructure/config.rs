@@ -33,11 +33,11 @@ pub enum Scan {
 pub struct HandoverTrigger {
     /// Number of consecutive attempts to send data that got no acknowledgement; `None` to ignore them.
     pub failed_attempts: Option<u32>,
-    /// Number of consecutive beacons that were not received, without data or acknowledgements of the access point in the
-    /// meantime; `None` to ignore them.
+    /// Number of consecutive beacons that were not received, without data or acknowledgements of the access
+    /// point in the meantime; `None` to ignore them.
     pub missed_beacons: Option<u32>,
-    /// Power of a beacon in watts below which the station looks for another access point, and the ratio by which that must
-    /// be stronger; `None` to ignore the power.
+    /// Power of a beacon in watts below which the station looks for another access point, and the ratio by
+    /// which that must be stronger; `None` to ignore the power.
     pub weak_signal: Option<(f64, f64)>,
 }
 
@@ -58,8 +58,9 @@ pub struct StationConfig {
     pub response_timeout: Duration,
     /// Repetitions of such a request, after which the next access point is tried.
     pub retries: u32,
-    /// Bounds of the pause after a search that led to no association: its length is uniform from zero to a bound, which is the
-    /// first value, doubles with each further search in vain, and does not exceed the second value. Zero for no pause.
+    /// Bounds of the pause after a search that led to no association: its length is uniform from zero to a
+    /// bound, which is the first value, doubles with each further search in vain, and does not exceed the
+    /// second value. Zero for no pause.
     pub search_pause: (Duration, Duration),
     /// The conditions for leaving an access point.
     pub trigger: HandoverTrigger,
@@ -72,13 +73,14 @@ pub struct StationConfig {
     pub fast_transition: Option<Duration>,
     /// `true` if the station decodes OFDM frames, `false` for an 802.11b station.
     pub is_erp: bool,
-    /// `true` if the station scans only once and later chooses among the access points found then, as ns-2's does.
+    /// `true` if the station scans only once and later chooses among the access points found then (ns-2).
     pub scans_once: bool,
 }
 
 impl StationConfig {
-    /// ns-2.35's station: active scanning with ProbeDelay 0.1 ms, MinChannelTime 5 ms and MaxChannelTime 11 ms; it leaves
-    /// an access point after the third failed retry of a data frame, and learns the access points only once.
+    /// ns-2.35's station: active scanning with ProbeDelay 0.1 ms, MinChannelTime 5 ms and MaxChannelTime 11
+    /// ms; it leaves an access point after the third failed retry of a data frame, and learns the access
+    /// points only once.
     pub fn ns2(address: MacAddress, ssid: Ssid, channels: Vec<u8>) -> Self {
         Self {
             scan: Scan::Active {
@@ -97,9 +99,10 @@ impl StationConfig {
     /// ns-2.35's passive scanning: 120 ms per channel.
     pub const NS2_PASSIVE: Scan = Scan::Passive { channel_time: Duration::from_millis(120) };
 
-    /// A station that scans actively (20 ms to 40 ms per channel), changes channels in 2 ms, and leaves an access point after
-    /// 20 failed attempts, or a silence of 7 beacons. It pauses between searches in vain for up to 0.1 s at first, and up to 5 s in the
-    /// end, the pauses of `wpa_supplicant` after a failed connection and after a scan that has found nothing.
+    /// A station that scans actively (20 ms to 40 ms per channel), changes channels in 2 ms, and leaves an
+    /// access point after 20 failed attempts, or a silence of 7 beacons. It pauses between searches in vain
+    /// for up to 0.1 s at first, and up to 5 s in the end, the pauses of `wpa_supplicant` after a failed
+    /// connection and after a scan that has found nothing.
     pub fn new(address: MacAddress, ssid: Ssid, channels: Vec<u8>) -> Self {
         Self {
             address,

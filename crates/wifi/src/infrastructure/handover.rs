@@ -11,7 +11,8 @@ pub struct HandoverReport {
     pub from: Option<MacAddress>,
     /// The access point now.
     pub to: MacAddress,
-    /// Last sign of the access point before: a beacon, data, or an acknowledgement. Without one, as `detected`.
+    /// Last sign of the access point before: a beacon, data, or an acknowledgement. Without one, as
+    /// `detected`.
     pub last_contact: Instant,
     /// The station gave the access point up, or began to join: end of the detection phase.
     pub detected: Instant,
@@ -39,7 +40,7 @@ impl HandoverReport {
         self.scanned - self.detected
     }
 
-    /// The authentication phase, with the change of the channel and with access points that were tried in vain.
+    /// The authentication phase, with the change of the channel and access points that were tried in vain.
     pub fn authentication(&self) -> Duration {
         self.authenticated - self.scanned
     }

@@ -58,8 +58,8 @@ impl fmt::Debug for Ssid {
     }
 }
 
-/// The ERP Information element (section 7.3.2.13): the stations of a network that cannot decode OFDM frames. Its third bit,
-/// `Barker_Preamble_Mode`, is not set: the preamble is a matter of the configuration.
+/// The ERP Information element (section 7.3.2.13): the stations of a network that cannot decode OFDM frames.
+/// Its third bit, `Barker_Preamble_Mode`, is not set: the preamble is a matter of the configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ErpInformation {
     /// `NonERP_Present`: such a station is associated.
@@ -174,8 +174,8 @@ impl ManagementMessage {
         }
     }
 
-    /// Bytes of the frame's body: the fixed fields and the elements SSID, supported rates, DS parameter set, traffic
-    /// indication map and ERP Information.
+    /// Bytes of the frame's body: the fixed fields and the elements SSID, supported rates, DS parameter set,
+    /// traffic indication map and ERP Information.
     pub fn size(&self) -> u32 {
         let element = |ssid: &Ssid| 2 + u32::from(ssid.length);
         let announcement = |content: &Announcement| {

@@ -79,7 +79,7 @@ enum State {
     Associated(Candidate),
 }
 
-/// The management of a station: scanning, authentication, association, and the decision to leave an access point.
+/// The management of a station: scanning, authentication, association, and when to leave an access point.
 #[derive(Clone, Debug)]
 pub struct Client<R> {
     config: StationConfig,
@@ -107,7 +107,8 @@ pub struct Client<R> {
 }
 
 impl<R: Random + Clone> Client<R> {
-    /// A station that does nothing until [`join`](Self::join). The pauses between its searches are drawn from `random`.
+    /// A station that does nothing until [`join`](Self::join). The pauses between its searches are drawn from
+    /// `random`.
     pub fn new(config: StationConfig, random: R) -> Self {
         Self {
             config,
@@ -148,8 +149,8 @@ impl<R: Random + Clone> Client<R> {
         }
     }
 
-    /// The station is switched off: it forgets everything but its parameters, and does nothing until it [joins](Self::join)
-    /// again.
+    /// The station is switched off: it forgets everything but its parameters, and does nothing until it
+    /// [joins](Self::join) again.
     pub fn stop(&mut self) {
         let mut events = core::mem::take(&mut self.events);
         if let State::Associated(candidate) = self.state {
@@ -410,8 +411,8 @@ impl<R: Random + Clone> Client<R> {
         self.deadline = self.silence_ends(previous);
     }
 
-    /// Searches again after a pause, which grows with the searches in vain: stations that ask at the same times, again and again,
-    /// leave no time on the channel for answers.
+    /// Searches again after a pause, which grows with the searches in vain: stations that ask at the same
+    /// times, again and again, leave no time on the channel for answers.
     fn pause(&mut self, now: Instant) {
         let (first, longest) = self.config.search_pause;
         let doublings = self.fruitless_searches.min(31);

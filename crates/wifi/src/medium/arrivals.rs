@@ -7,8 +7,8 @@ use super::reports::Reports;
 use super::{CaptureRule, Listener, Medium};
 
 impl Medium {
-    /// Begins the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
-    /// next ones.
+    /// Begins the arrivals of one instant, and of later ones as long as nothing else happens before. Returns
+    /// the time of the next ones.
     pub(super) fn start_arrivals(
         &mut self,
         due: Due,
@@ -47,8 +47,8 @@ impl Medium {
         next
     }
 
-    /// Ends the arrivals of one instant, and of later ones as long as nothing else happens before. Returns the time of the
-    /// next ones.
+    /// Ends the arrivals of one instant, and of later ones as long as nothing else happens before. Returns
+    /// the time of the next ones.
     pub(super) fn end_arrivals(
         &mut self,
         due: Due,

@@ -75,16 +75,16 @@ pub(super) struct OnAir {
 }
 
 impl OnAir {
-    /// The end of the preamble of an A-MPDU at the sender, after which its MPDUs are received one by one; `None` for other
-    /// transmissions.
+    /// The end of the preamble of an A-MPDU at the sender, after which its MPDUs are received one by one;
+    /// `None` for other transmissions.
     pub(super) fn preamble_end(&self) -> Option<Instant> {
         let mode = self.frame.mode.filter(|_| self.frame.kind == FrameKind::Aggregate)?;
         Some(self.start + mode.preamble())
     }
 }
 
-/// An entry of the heap: the next beginnings or ends of a transmission's arrivals. Ends precede beginnings of the same
-/// instant, so that adjacent frames do not overlap; then the order of transmissions decides.
+/// An entry of the heap: the next beginnings or ends of a transmission's arrivals. Ends precede beginnings of
+/// the same instant, so that adjacent frames do not overlap; then the order of transmissions decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Due {
     pub(super) at: Instant,

@@ -50,7 +50,8 @@ pub(super) struct Energy {
     /// Sum of the powers in watts.
     total: f64,
     frames: u32,
-    /// The parts of the A-MPDU that occupies the receiver that others have damaged, in order; the last one may still last.
+    /// The parts of the A-MPDU that occupies the receiver that others have damaged, in order; the last one
+    /// may still last.
     damage: Vec<(Instant, Instant)>,
     /// The A-MPDU's power.
     damaged_power: f32,
@@ -130,8 +131,8 @@ impl Receiver {
 }
 
 impl Receiver {
-    /// From now on, the station is notified of edges and errors again. Returns the summary of those that it was not notified
-    /// of; `None` if it was not passive.
+    /// From now on, the station is notified of edges and errors again. Returns the summary of those that it
+    /// was not notified of; `None` if it was not passive.
     #[inline]
     pub(super) fn attend(&mut self) -> Option<Sensed> {
         if !self.is_passive {
@@ -168,8 +169,8 @@ impl Receiver {
         is_simple
     }
 
-    /// The frame that occupies a passive station's receiver ends, and no other is sensed. Returns `false`, and does nothing, in
-    /// all other cases. [`CaptureRule::FirstFrame`] only.
+    /// The frame that occupies a passive station's receiver ends, and no other is sensed. Returns `false`,
+    /// and does nothing, in all other cases. [`CaptureRule::FirstFrame`] only.
     #[inline(always)]
     pub(super) fn end_passively<L: Listener>(
         &mut self,

@@ -7,8 +7,8 @@ use crate::StationIndex;
 use crate::dcf::{ReceptionError, Sensed};
 use crate::frame::Frame;
 
-/// The time while the arrivals of a transmission begin or end one after the other, in nanoseconds after the beginning or the
-/// end at the sender: comparable with the delays of the arrivals.
+/// The time while the arrivals of a transmission begin or end one after the other, in nanoseconds after the
+/// beginning or the end at the sender: comparable with the delays of the arrivals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     now: u64,
@@ -33,8 +33,8 @@ impl Clock {
     }
 }
 
-/// A listener for which the time moves on while the arrivals of a transmission are processed. Arrivals at passive stations
-/// change the state of the medium alone: the listener's clock is set only before a report.
+/// A listener for which the time moves on while the arrivals of a transmission are processed. Arrivals at
+/// passive stations change the state of the medium alone: the listener's clock is set only before a report.
 pub(super) struct Reports<'a, L> {
     listener: &'a mut L,
     /// Beginning or end of the transmission at the sender.
@@ -45,8 +45,8 @@ pub(super) struct Reports<'a, L> {
 }
 
 impl<'a, L: Listener> Reports<'a, L> {
-    /// The reports of a call at `now` of arrivals whose delays count from `base`. The medium has something else to do at
-    /// `until`.
+    /// The reports of a call at `now` of arrivals whose delays count from `base`. The medium has something
+    /// else to do at `until`.
     pub(super) fn new(listener: &'a mut L, base: Instant, now: Instant, until: Instant) -> Self {
         let [now, until] = [now, until].map(|time| (time - base).as_nanos());
         let mut reports = Self { listener, base, clock: Clock { now, bound: 0, steps: 0 }, until };

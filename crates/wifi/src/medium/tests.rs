@@ -93,7 +93,8 @@ fn link(power: f32) -> Link {
     Link { station: StationIndex(RECEIVER), delay: 0, power, is_corrupted: false }
 }
 
-/// Transmissions (start, time on the air, power at the receiver) of the stations 0, 1, ... Returns the receiver's reports.
+/// Transmissions (start, time on the air, power at the receiver) of the stations 0, 1, ... Returns the
+/// receiver's reports.
 fn receive(config: MediumConfig, transmissions: &[(u64, u64, f32)]) -> Vec<(u64, Report)> {
     let mut medium = Medium::new(config, 10);
     let mut log = Log::default();
@@ -148,7 +149,8 @@ fn overlapping_frames_of_like_power_are_both_lost() {
             reports.iter().map(|entry| entry.1).filter(|report| matches!(report, Lost(..))).collect();
         assert_eq!(losses, [Lost(0, ReceptionLoss::Collision), Lost(1, ReceptionLoss::Collision)]);
         assert_eq!((reports.first(), reports.last()), (Some(&(10, Busy)), Some(&(160, Idle))));
-        // The receiver notices one error: ns-2's at the end of the longest frame, else of the frame locked onto.
+        // The receiver notices one error: ns-2's at the end of the longest frame, else of the frame locked
+        // onto.
         let error = Report::Error(ReceptionError::Corrupted);
         let noticed: Vec<_> = reports.iter().filter(|entry| entry.1 == error).map(|entry| entry.0).collect();
         assert_eq!(noticed, [if rule == CaptureRule::FirstFrame { 160 } else { 110 }]);
@@ -262,8 +264,8 @@ fn delays_shift_beginning_and_end_and_order_the_stations() {
     assert_eq!(stations, expected);
 }
 
-/// The station leaves during a frame, and before one that is on its way: it senses and receives nothing of them, and a frame of
-/// its new channel is received as if they were not there.
+/// The station leaves during a frame, and before one that is on its way: it senses and receives nothing of
+/// them, and a frame of its new channel is received as if they were not there.
 #[test]
 fn a_station_that_leaves_the_channel_loses_what_is_on_the_air() {
     for rule in RULES {
@@ -293,8 +295,8 @@ fn a_station_that_leaves_the_channel_loses_what_is_on_the_air() {
     }
 }
 
-/// The station comes to the channel during a frame: it senses the rest, and receives a weaker frame that begins meanwhile only
-/// where the rule does not count the first one.
+/// The station comes to the channel during a frame: it senses the rest, and receives a weaker frame that
+/// begins meanwhile only where the rule does not count the first one.
 #[test]
 fn a_station_that_comes_to_a_channel_senses_the_frames_on_the_air() {
     for rule in RULES {

@@ -111,8 +111,8 @@ impl Area {
 
     /// The mean distance of two independent points that are uniform in the area.
     ///
-    /// Closed form for a rectangle (B. Ghosh, "Random distances within a rectangle and between two rectangles",
-    /// Bull. Calcutta Math. Soc. 43, 1951); a third of the length for a segment.
+    /// Closed form for a rectangle (B. Ghosh, "Random distances within a rectangle and between two
+    /// rectangles", Bull. Calcutta Math. Soc. 43, 1951); a third of the length for a segment.
     pub fn mean_distance(self) -> f64 {
         let (a, b) = (self.width(), self.height());
         if a == 0.0 || b == 0.0 {

@@ -27,8 +27,8 @@ impl Leg {
     }
 }
 
-/// The position of a node as a function of time: continuous and piecewise linear, at rest before the first and after the
-/// last movement.
+/// The position of a node as a function of time: continuous and piecewise linear, at rest before the first
+/// and after the last movement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Path {
     /// In the order of time; the first begins at [`Instant::ZERO`], the last has velocity 0. Never empty.
@@ -74,8 +74,8 @@ impl Path {
         Self { legs: smallvec![leg], max_speed: 0.0 }
     }
 
-    /// Along waypoints with times, in straight lines at constant speed between them; at rest before the first and after
-    /// the last.
+    /// Along waypoints with times, in straight lines at constant speed between them; at rest before the first
+    /// and after the last.
     ///
     /// # Errors
     /// If there are no waypoints, if one is not finite, or not later than the one before.
@@ -129,7 +129,8 @@ impl Path {
         self.max_speed
     }
 
-    /// The legs in the order of time. The first begins at [`Instant::ZERO`], the last lasts for ever at velocity 0.
+    /// The legs in the order of time. The first begins at [`Instant::ZERO`], the last lasts for ever at
+    /// velocity 0.
     pub fn legs(&self) -> &[Leg] {
         &self.legs
     }
@@ -178,8 +179,8 @@ impl PathBuilder {
         self.legs.last().map_or(Instant::ZERO, |leg| leg.start)
     }
 
-    /// At `now` the node leaves its position for `target` at a speed in metres per second, and rests there. A movement in
-    /// progress is given up. A speed of 0 stops the node. Returns the time of arrival.
+    /// At `now` the node leaves its position for `target` at a speed in metres per second, and rests there. A
+    /// movement in progress is given up. A speed of 0 stops the node. Returns the time of arrival.
     pub fn depart(&mut self, now: Instant, target: Position, speed: f64) -> Instant {
         let origin = self.position(now);
         while let Some(last) = self.legs.last()

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use whimbrel_units::Instant;
 
-/// The times at which a node is on: always, except in the intervals of its outages. An outage contains its beginning and
-/// not its end.
+/// The times at which a node is on: always, except in the intervals of its outages. An outage contains its
+/// beginning and not its end.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Presence {
     /// Disjoint, in the order of time, with gaps between them.

@@ -1,9 +1,9 @@
 //! The random waypoint model.
 //!
-//! A node rests for a random time, then moves in a straight line and at a random speed to a random point, and so on. Its
-//! state at the start decides what a simulation measures: started as ns-2's `setdest` (version 1) does, at rest at a
-//! uniform position, the mean speed falls and the nodes gather in the middle for hundreds of seconds (J. Yoon, M. Liu,
-//! B. Noble, "Random waypoint considered harmful", INFOCOM 2003).
+//! A node rests for a random time, then moves in a straight line and at a random speed to a random point, and
+//! so on. Its state at the start decides what a simulation measures: started as ns-2's `setdest` (version 1)
+//! does, at rest at a uniform position, the mean speed falls and the nodes gather in the middle for hundreds
+//! of seconds (J. Yoon, M. Liu, B. Noble, "Random waypoint considered harmful", INFOCOM 2003).
 
 use core::fmt;
 
@@ -15,12 +15,12 @@ use crate::Random;
 /// The state of a random waypoint node at [`Instant::ZERO`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Start {
-    /// Drawn from the stationary distribution of position, speed, target and remaining pause, so that all times of a run
-    /// have the same distribution.
+    /// Drawn from the stationary distribution of position, speed, target and remaining pause, so that all
+    /// times of a run have the same distribution.
     ///
-    /// W. Navidi, T. Camp, "Stationary distributions for the random waypoint mobility model", IEEE Trans. Mobile Computing
-    /// 3(1), 2004; J.-Y. Le Boudec, M. Vojnovic, "The random trip model: stability, stationary regime, and perfect
-    /// simulation", IEEE/ACM Trans. Networking 14(6), 2006.
+    /// W. Navidi, T. Camp, "Stationary distributions for the random waypoint mobility model", IEEE Trans.
+    /// Mobile Computing 3(1), 2004; J.-Y. Le Boudec, M. Vojnovic, "The random trip model: stability,
+    /// stationary regime, and perfect simulation", IEEE/ACM Trans. Networking 14(6), 2006.
     #[default]
     Stationary,
     /// At a uniform position, at the beginning of a pause: version 1 of ns-2's `setdest`.
@@ -81,7 +81,8 @@ impl RandomWaypoint {
         Ok(())
     }
 
-    /// The mean time of a leg in seconds: mean length times mean inverse speed. Infinite for a lowest speed of 0.
+    /// The mean time of a leg in seconds: mean length times mean inverse speed. Infinite for a lowest speed
+    /// of 0.
     pub fn mean_leg_time(&self) -> f64 {
         let (slowest, fastest) = self.speed;
         let inverse = if slowest == fastest {
@@ -135,8 +136,8 @@ impl RandomWaypoint {
             let remaining = self.residual_pause(random);
             return (PathBuilder::new(self.point(random)), Instant::ZERO + remaining);
         }
-        // A time in a leg sees the leg with a probability proportional to its duration: to its length, and to its inverse
-        // speed.
+        // A time in a leg sees the leg with a probability proportional to its duration: to its length, and to
+        // its inverse speed.
         let diagonal = self.area.diagonal();
         let (from, to) = loop {
             let (from, to) = (self.point(random), self.point(random));
@@ -151,8 +152,8 @@ impl RandomWaypoint {
         (builder, arrival + self.pause(random))
     }
 
-    /// The rest of the pause that a random time falls into: a uniform part of a pause drawn with a probability
-    /// proportional to its length.
+    /// The rest of the pause that a random time falls into: a uniform part of a pause drawn with a
+    /// probability proportional to its length.
     fn residual_pause(&self, random: &mut (impl Random + ?Sized)) -> Duration {
         let (shortest, longest) = (self.pause.0.as_secs_f64(), self.pause.1.as_secs_f64());
         // The distribution function of the length-biased pause, (t^2 - a^2) / (b^2 - a^2), inverted.

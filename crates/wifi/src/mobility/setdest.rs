@@ -7,11 +7,12 @@
 //! $ns_ at 2.000000000000 "$node_(0) setdest 772.5 423.7 15.7"
 //! ```
 //!
-//! A node rests at its initial position until its first `setdest`, moves to the target at the given speed in metres per
-//! second, and rests there. A `setdest` during a movement gives the movement up; one with speed 0 stops the node.
-//! Files are Tcl: statements have any order and end with a line or a semicolon, words may be quoted or in braces, and numbers may
-//! be expressions (`[expr 2 * $step]`) of variables that the file sets. Comments and the statements about `$god_`, which hold hop
-//! counts, are skipped. Everything else is an error with its line.
+//! A node rests at its initial position until its first `setdest`, moves to the target at the given speed in
+//! metres per second, and rests there. A `setdest` during a movement gives the movement up; one with speed 0
+//! stops the node. Files are Tcl: statements have any order and end with a line or a semicolon, words may be
+//! quoted or in braces, and numbers may be expressions (`[expr 2 * $step]`) of variables that the file sets.
+//! Comments and the statements about `$god_`, which hold hop counts, are skipped. Everything else is an error
+//! with its line.
 
 mod tcl;
 
@@ -129,12 +130,12 @@ struct Node {
     commands: Vec<Command>,
 }
 
-/// The paths of the nodes of a movement file, in the order of their numbers, which may have gaps: a file may describe a part of
-/// the nodes.
+/// The paths of the nodes of a movement file, in the order of their numbers, which may have gaps: a file may
+/// describe a part of the nodes.
 ///
 /// # Errors
-/// The first statement that is malformed, an initial position or a target outside `area` (if given), a coordinate set
-/// twice or during the run, and nodes without a position.
+/// The first statement that is malformed, an initial position or a target outside `area` (if given), a
+/// coordinate set twice or during the run, and nodes without a position.
 pub fn parse(text: &str, area: Option<Area>) -> Result<Vec<(u32, Path)>, SetdestError> {
     let mut file = File::default();
     file.run(text, 1, None)?;
@@ -330,8 +331,8 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The movement file of these paths, of the nodes 0, 1, 2, ... Reading it gives the same positions but for rounding of arrival times to the
-/// nanosecond.
+/// The movement file of these paths, of the nodes 0, 1, 2, ... Reading it gives the same positions but for
+/// rounding of arrival times to the nanosecond.
 pub fn write(paths: &[Path]) -> String {
     let mut text = String::new();
     for (node, path) in paths.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! Modes of single-user transmissions of 802.11n, ac and ax: HT (IEEE Std 802.11-2020, clause 19), VHT (clause 21), HE
-//! (802.11ax-2021, clause 27).
+//! Modes of single-user transmissions of 802.11n, ac and ax: HT (IEEE Std 802.11-2020, clause 19), VHT
+//! (clause 21), HE (802.11ax-2021, clause 27).
 //!
-//! A [`Mode`] is a format, a modulation and coding scheme, a number of spatial streams, a channel width and a guard interval that
-//! the standard allows together. From it follow the bits of a symbol and the time of a transmission.
+//! A [`Mode`] is a format, a modulation and coding scheme, a number of spatial streams, a channel width and a
+//! guard interval that the standard allows together. From it follow the bits of a symbol and the time of a
+//! transmission.
 
 mod time;
 
@@ -328,7 +329,8 @@ impl Mode {
         self.data_bits() as u64 * 1_000_000_000 / self.symbol().as_nanos()
     }
 
-    /// The rate of OFDM with the same modulation and code, by which responses go (10.6.11: the non-HT reference rate).
+    /// The rate of OFDM with the same modulation and code, by which responses go (10.6.11: the non-HT
+    /// reference rate).
     pub const fn reference_rate(self) -> Rate {
         match self.mcs() {
             0 => Rate::Ofdm6,
@@ -341,8 +343,8 @@ impl Mode {
         }
     }
 
-    /// `true` if receivers decode by LDPC: HE in channels of 40 MHz and more, and with 1024-QAM, for which it is mandatory
-    /// (27.3.12.5). Else the code is the convolutional one.
+    /// `true` if receivers decode by LDPC: HE in channels of 40 MHz and more, and with 1024-QAM, for which it
+    /// is mandatory (27.3.12.5). Else the code is the convolutional one.
     pub const fn is_ldpc(self) -> bool {
         self.format().is_he() && (self.width() as u8 > Width::Mhz20 as u8 || self.mcs() >= 10)
     }
@@ -370,7 +372,8 @@ const fn coded_bits(format: Format, mcs: u8, streams: u8, width: Width) -> u32 {
     subcarriers[width as usize] * CODING[mcs as usize].0 * streams as u32
 }
 
-/// VHT leaves out the schemes whose symbols would have a fraction of a bit, or whose bits the encoders could not share (21.5).
+/// VHT leaves out the schemes whose symbols would have a fraction of a bit, or whose bits the encoders could
+/// not share (21.5).
 const fn is_excluded(mcs: u8, streams: u8, width: Width) -> bool {
     let (_, numerator, denominator) = CODING[mcs as usize];
     let is_uneven = matches!((width, streams, mcs), (Width::Mhz80, 3, 6) | (Width::Mhz160, 3, 9));

@@ -26,8 +26,8 @@ pub struct ChannelConfig {
     pub path_loss: PathLoss,
     /// Random gains.
     pub fading: BlockFading,
-    /// The greatest gain by fading that is considered, in decibels: stations that would need a greater one to sense a
-    /// transmission are left out. 0 without fading.
+    /// The greatest gain by fading that is considered, in decibels: stations that would need a greater one to
+    /// sense a transmission are left out. 0 without fading.
     pub fading_margin: f64,
 }
 
@@ -43,7 +43,8 @@ impl ChannelConfig {
     }
 }
 
-/// The channel between stations that move, all with the same radio. A transmission costs what is near its sender.
+/// The channel between stations that move, all with the same radio. A transmission costs what is near its
+/// sender.
 #[derive(Clone, Debug)]
 pub struct Channel {
     config: ChannelConfig,
@@ -132,8 +133,9 @@ impl Channel {
         self.budget.power(distance_squared) * self.config.fading.gain(now, from, to)
     }
 
-    /// Writes the stations that sense a transmission which begins at `now` to `links`, with power and delay, in the order of
-    /// the delays and then of the stations. The sender is left out. Calls must not go back in time.
+    /// Writes the stations that sense a transmission which begins at `now` to `links`, with power and delay,
+    /// in the order of the delays and then of the stations. The sender is left out. Calls must not go back in
+    /// time.
     pub fn links(
         &mut self,
         now: Instant,
@@ -166,8 +168,8 @@ impl Channel {
     }
 }
 
-/// Marks the links over which noise destroys a frame of `bits` bits at this rate: each with the error probability of its
-/// signal-to-noise ratio, over a noise of `noise` watts. One draw per link.
+/// Marks the links over which noise destroys a frame of `bits` bits at this rate: each with the error
+/// probability of its signal-to-noise ratio, over a noise of `noise` watts. One draw per link.
 pub fn corrupt_by_noise(
     links: &mut [Link],
     rate: Rate,

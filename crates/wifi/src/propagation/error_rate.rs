@@ -19,11 +19,12 @@ const DSSS_BANDWIDTH: f64 = 22.0e6;
 /// CCK symbols per second.
 const CCK_SYMBOL_RATE: f64 = 1.375e6;
 
-/// Distance spectra (weights of information bits) of the code of OFDM (constraint length 7, generators 133 and 171
-/// octal) and of its punctured forms: coefficient and exponent of each term.
+/// Distance spectra (weights of information bits) of the code of OFDM (constraint length 7, generators 133
+/// and 171 octal) and of its punctured forms: coefficient and exponent of each term.
 ///
-/// Source: G. Pei, T. Henderson, "Validation of OFDM error rate model in ns-3", 2010, after D. Haccoun, G. Begin,
-/// "High-rate punctured convolutional codes for Viterbi and sequential decoding", IEEE Trans. Commun. 37(11), 1989.
+/// Source: G. Pei, T. Henderson, "Validation of OFDM error rate model in ns-3", 2010, after D. Haccoun, G.
+/// Begin, "High-rate punctured convolutional codes for Viterbi and sequential decoding", IEEE Trans. Commun.
+/// 37(11), 1989.
 const HALF: [(f64, i32); 9] = [
     (36.0, 10),
     (211.0, 12),
@@ -61,8 +62,8 @@ const THREE_QUARTERS: [(f64, i32); 10] = [
 ];
 
 impl CodeRate {
-    /// The bit error rate after decoding, by the union bound over the distance spectrum with the Chernoff parameter
-    /// D = sqrt(4 p (1 - p)); at most 1.
+    /// The bit error rate after decoding, by the union bound over the distance spectrum with the Chernoff
+    /// parameter D = sqrt(4 p (1 - p)); at most 1.
     fn decoded(self, channel_error_rate: f64) -> f64 {
         let d = libm::sqrt(4.0 * channel_error_rate * (1.0 - channel_error_rate));
         let sum = |terms: &[(f64, i32)]| -> f64 {
@@ -91,15 +92,16 @@ fn power(mut base: f64, mut exponent: i32) -> f64 {
     result
 }
 
-/// The probability that `bits` bits at this rate are received without error at a signal-to-noise ratio, a power ratio over
-/// the channel's bandwidth (22 MHz for DSSS and CCK, 20 MHz for OFDM).
+/// The probability that `bits` bits at this rate are received without error at a signal-to-noise ratio, a
+/// power ratio over the channel's bandwidth (22 MHz for DSSS and CCK, 20 MHz for OFDM).
 ///
-/// - DBPSK, 1 Mbit/s: bit error rate exp(-Eb/N0) / 2 (J. G. Proakis, "Digital Communications", 2001, equation 5.2-69).
-/// - DQPSK, 2 Mbit/s: G. Ferrari, G. E. Corazza, "Tight bounds and accurate approximations for DQPSK transmission bit error
-///   rate", Electronics Letters 40(20), 2004, equation 8.
+/// - DBPSK, 1 Mbit/s: bit error rate exp(-Eb/N0) / 2 (J. G. Proakis, "Digital Communications", 2001, equation
+///   5.2-69).
+/// - DQPSK, 2 Mbit/s: G. Ferrari, G. E. Corazza, "Tight bounds and accurate approximations for DQPSK
+///   transmission bit error rate", Electronics Letters 40(20), 2004, equation 8.
 /// - CCK, 5.5 and 11 Mbit/s: M. B. Pursley, T. C. Royster, "Properties and performance of the IEEE 802.11b
-///   complementary-code-key signal sets", IEEE Trans. Commun. 57(2), 2009, equations 17 and 18, with the energies that
-///   ns-3's `dsss-error-rate-model` inserts.
+///   complementary-code-key signal sets", IEEE Trans. Commun. 57(2), 2009, equations 17 and 18, with the
+///   energies that ns-3's `dsss-error-rate-model` inserts.
 /// - OFDM: the "NIST" model (G. Pei, T. Henderson, "Validation of OFDM error rate model in ns-3", 2010).
 pub fn success_probability(rate: Rate, signal_to_noise: f64, bits: f64) -> f64 {
     libm::exp(bits * log_success_per_bit(rate, signal_to_noise))

@@ -33,7 +33,8 @@ impl Fading {
             Self::Shadowing { deviation } => from_decibels(deviation * normal_pair(random).0),
             Self::Rayleigh => -libm::log(1.0 - random.uniform()),
             Self::Rician { ratio } => {
-                // The dominant path has power K / (K + 1), each quadrature of the rest variance 1 / 2 (K + 1).
+                // The dominant path has power K / (K + 1), each quadrature of the rest variance 1 / 2 (K +
+                // 1).
                 let (in_phase, quadrature) = normal_pair(random);
                 let amplitude = libm::sqrt(2.0 * ratio) + in_phase;
                 (amplitude * amplitude + quadrature * quadrature) / (2.0 * (ratio + 1.0))
@@ -50,11 +51,11 @@ fn normal_pair(random: &mut (impl Random + ?Sized)) -> (f64, f64) {
     (radius * libm::cos(angle), radius * libm::sin(angle))
 }
 
-/// Fading that is constant for a coherence time, the same in both directions of a link, and independent between links
-/// and between coherence times.
+/// Fading that is constant for a coherence time, the same in both directions of a link, and independent
+/// between links and between coherence times.
 ///
-/// The gain is a function of (seed, link, time): it costs no state, and neither the order nor the number of the queries
-/// changes it.
+/// The gain is a function of (seed, link, time): it costs no state, and neither the order nor the number of
+/// the queries changes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BlockFading {
     fading: Fading,
@@ -63,8 +64,8 @@ pub struct BlockFading {
 }
 
 impl BlockFading {
-    /// Fading of this distribution. A coherence time of [`Duration::MAX`] (or zero) keeps each link's gain for ever, as
-    /// shadowing by walls does.
+    /// Fading of this distribution. A coherence time of [`Duration::MAX`] (or zero) keeps each link's gain
+    /// for ever, as shadowing by walls does.
     pub const fn new(fading: Fading, coherence: Duration, seed: u64) -> Self {
         Self { fading, coherence, streams: SplitMix64::new(seed) }
     }

@@ -8,9 +8,10 @@ const CURVE_BYTES: f64 = 1_458.0;
 /// A curve of loss over the ratio of signal to noise: 1 / (1 + exp(slope (dB - middle))).
 type Curve = (f64, f64);
 
-/// Fits (middle in decibels, slope per decibel) of the curves of link simulations in white noise, one stream, one for each
-/// modulation and coding scheme: least squares of the log odds over the ratios at which 90, 50, 10 and 1 % of frames of 1458
-/// bytes are lost. Source of the curves: ns-3, `error-rate-tables.cc`. The convolutional code.
+/// Fits (middle in decibels, slope per decibel) of the curves of link simulations in white noise, one stream,
+/// one for each modulation and coding scheme: least squares of the log odds over the ratios at which 90, 50,
+/// 10 and 1 % of frames of 1458 bytes are lost. Source of the curves: ns-3, `error-rate-tables.cc`. The
+/// convolutional code.
 const CONVOLUTIONAL: [Curve; 10] = [
     (0.3334, 3.7556),
     (3.3267, 3.6325),

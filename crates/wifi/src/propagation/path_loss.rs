@@ -2,26 +2,28 @@
 
 use super::Radio;
 
-/// The speed of light in metres per second as ns-2 has it (`wireless-phy.cc`): 3e8, 0.07 % above the true value. The
-/// published ranges (250 m and 550 m at 914 MHz) do not depend on it, the crossover distance does.
+/// The speed of light in metres per second as ns-2 has it (`wireless-phy.cc`): 3e8, 0.07 % above the true
+/// value. The published ranges (250 m and 550 m at 914 MHz) do not depend on it, the crossover distance does.
 pub const SPEED_OF_LIGHT: f64 = 3.0e8;
 
 /// A law of attenuation over distance.
 ///
-/// The formulae hold in the far field. Closer, where a formula gives more than the power that was sent times the
-/// antenna gains, the received power is that product.
+/// The formulae hold in the far field. Closer, where a formula gives more than the power that was sent times
+/// the antenna gains, the received power is that product.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum PathLoss {
     /// Free space: power falls with the square of the distance.
     ///
     /// Pr = Pt Gt Gr (lambda / 4 pi d)^2 / L (H. T. Friis, Proc. IRE 34(5), 1946).
     Friis,
-    /// Direct path and ground reflection: free space up to the crossover distance 4 pi ht hr / lambda, beyond it power
-    /// falls with the fourth power of the distance.
+    /// Direct path and ground reflection: free space up to the crossover distance 4 pi ht hr / lambda, beyond
+    /// it power falls with the fourth power of the distance.
     ///
-    /// Pr = Pt Gt Gr ht^2 hr^2 / (d^4 L) (T. S. Rappaport, "Wireless Communications", 2nd edition, section 4.6).
+    /// Pr = Pt Gt Gr ht^2 hr^2 / (d^4 L) (T. S. Rappaport, "Wireless Communications", 2nd edition, section
+    /// 4.6).
     TwoRayGround,
-    /// Power falls with a given exponent beyond a reference distance, at which free space holds; constant below it.
+    /// Power falls with a given exponent beyond a reference distance, at which free space holds; constant
+    /// below it.
     ///
     /// Pr(d) = Pr(d0) (d / d0)^-beta (Rappaport, section 4.9).
     LogDistance {
@@ -94,7 +96,8 @@ impl Attenuation {
         }
     }
 
-    /// The squared distance at which the received power equals `power` watts; the inverse of [`power`](Self::power).
+    /// The squared distance at which the received power equals `power` watts; the inverse of
+    /// [`power`](Self::power).
     pub(super) fn distance_squared(&self, power: f64) -> f64 {
         match *self {
             Self::Polynomial { near, far, crossover_squared } => {

@@ -48,8 +48,8 @@ pub struct Ranges {
 }
 
 impl Radio {
-    /// ns-2's default radio, the 914 MHz Lucent WaveLAN card (`ns-default.tcl`): 250 m receive and 550 m carrier-sense
-    /// range under [`PathLoss::TwoRayGround`].
+    /// ns-2's default radio, the 914 MHz Lucent WaveLAN card (`ns-default.tcl`): 250 m receive and 550 m
+    /// carrier-sense range under [`PathLoss::TwoRayGround`].
     pub const NS2: Self = Self {
         transmit_power: 0.281_838_15,
         frequency: 914.0e6,
@@ -61,8 +61,8 @@ impl Radio {
         capture_ratio: 10.0,
     };
 
-    /// The radio of Mehani et al., "Rate control adaptation for heterogeneous handovers", Table 1: ns-2's with 2.472 GHz
-    /// and a receive threshold that gives 400 m under [`PathLoss::TwoRayGround`].
+    /// The radio of Mehani et al., "Rate control adaptation for heterogeneous handovers", Table 1: ns-2's
+    /// with 2.472 GHz and a receive threshold that gives 400 m under [`PathLoss::TwoRayGround`].
     pub const FREEZE: Self = Self { frequency: 2.472e9, receive_threshold: 5.573_46e-11, ..Self::NS2 };
 
     /// The wavelength in metres.
@@ -156,8 +156,8 @@ impl core::error::Error for InvalidRadio {}
 
 /// The received power between two radios as a function of their distance.
 ///
-/// Everything but the distance is computed once; [`power`](Self::power) takes the *squared* distance, so that the power
-/// laws of even degree need neither a root nor a logarithm.
+/// Everything but the distance is computed once; [`power`](Self::power) takes the *squared* distance, so that
+/// the power laws of even degree need neither a root nor a logarithm.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LinkBudget {
     attenuation: Attenuation,
@@ -204,8 +204,8 @@ impl LinkBudget {
         }
     }
 
-    /// The largest distance in metres at which the received power is at least `threshold` watts; 0 if it is less at every
-    /// distance.
+    /// The largest distance in metres at which the received power is at least `threshold` watts; 0 if it is
+    /// less at every distance.
     pub fn range(&self, threshold: f64) -> f64 {
         if threshold > self.limit { 0.0 } else { libm::sqrt(self.attenuation.distance_squared(threshold)) }
     }

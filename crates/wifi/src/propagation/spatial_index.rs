@@ -26,10 +26,10 @@ pub trait Positions {
 
 /// Finds the nodes within a range of a point.
 ///
-/// The grid stores each node in the cell of an earlier position, its anchor, and moves a node to another cell only
-/// when it may have gone further than the slack, a fixed distance, from its anchor. A query visits the cells that
-/// intersect the disc enlarged by the slack and compares exact positions, so that the answer is exact. Standing still
-/// costs nothing; moving costs an update per slack travelled and no event.
+/// The grid stores each node in the cell of an earlier position, its anchor, and moves a node to another cell
+/// only when it may have gone further than the slack, a fixed distance, from its anchor. A query visits the
+/// cells that intersect the disc enlarged by the slack and compares exact positions, so that the answer is
+/// exact. Standing still costs nothing; moving costs an update per slack travelled and no event.
 ///
 /// Queries must not go back in time.
 #[derive(Clone, Debug)]
@@ -44,13 +44,14 @@ pub struct SpatialIndex {
     cell_of: Vec<u32>,
     /// The leg that each node was last found on, with its end: a position costs no search in the path.
     legs: Vec<(Leg, Instant)>,
-    /// Times at which nodes may leave the slack around their anchors, earliest first. Nodes at rest have none.
+    /// Times at which nodes may leave the slack around their anchors, earliest first. Nodes at rest have
+    /// none.
     renewals: BinaryHeap<Reverse<(Instant, StationIndex)>>,
 }
 
 impl SpatialIndex {
-    /// An index of `nodes` nodes for queries with radii of about `range` metres, which affects the cost alone. Nodes may
-    /// leave `area`, at the cost of longer queries at its border.
+    /// An index of `nodes` nodes for queries with radii of about `range` metres, which affects the cost
+    /// alone. Nodes may leave `area`, at the cost of longer queries at its border.
     pub fn new(area: Area, range: f64, now: Instant, nodes: usize, positions: &impl Positions) -> Self {
         let slack = (range / 8.0).max(1e-3);
         // More cells than nodes gain nothing, for any area.
@@ -102,8 +103,8 @@ impl SpatialIndex {
         }));
     }
 
-    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, each with the square of its distance. Their
-    /// order depends on past movements: a caller sorts them by what it needs.
+    /// Writes the nodes at most `radius` metres from `centre` at `now` to `found`, each with the square of
+    /// its distance. Their order depends on past movements: a caller sorts them by what it needs.
     pub fn within(
         &mut self,
         now: Instant,
@@ -139,7 +140,8 @@ impl SpatialIndex {
         }
     }
 
-    /// Puts the nodes that may have left the slack around their anchors into the cells of their present positions.
+    /// Puts the nodes that may have left the slack around their anchors into the cells of their present
+    /// positions.
     fn renew(&mut self, now: Instant, positions: &impl Positions) {
         while let Some(&Reverse((due, node))) = self.renewals.peek()
             && due <= now
@@ -172,8 +174,8 @@ impl SpatialIndex {
         row * self.columns + column
     }
 
-    /// Positions outside the area belong to the cells at its border. The mapping is monotonic, which is what makes the
-    /// range of cells of a query complete.
+    /// Positions outside the area belong to the cells at its border. The mapping is monotonic, which is what
+    /// makes the range of cells of a query complete.
     fn columns_between(&self, low: f64, high: f64) -> (usize, usize) {
         let column = |x: f64| (((x - self.area.low.x) / self.cell) as usize).min(self.columns - 1);
         (column(low), column(high))

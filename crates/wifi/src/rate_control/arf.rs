@@ -2,12 +2,13 @@
 
 use whimbrel_units::{Duration, Instant};
 
-/// Automatic rate fallback (A. Kamerman, L. Monteban, "WaveLAN-II: a high-performance wireless LAN for the unlicensed
-/// band", Bell Labs Technical Journal 2(3), 1997).
+/// Automatic rate fallback (A. Kamerman, L. Monteban, "WaveLAN-II: a high-performance wireless LAN for the
+/// unlicensed band", Bell Labs Technical Journal 2(3), 1997).
 ///
-/// The rate rises by a step after `successes` acknowledgements in succession, or when `timer` has passed since it last
-/// fell. The first frame at the higher rate is on probation: if it is not acknowledged, the rate falls back at once. Apart
-/// from that the rate falls by a step when `failures` transmissions in succession are not acknowledged.
+/// The rate rises by a step after `successes` acknowledgements in succession, or when `timer` has passed
+/// since it last fell. The first frame at the higher rate is on probation: if it is not acknowledged, the
+/// rate falls back at once. Apart from that the rate falls by a step when `failures` transmissions in
+/// succession are not acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arf {
     /// Acknowledgements in succession after which the rate rises.

@@ -9,14 +9,15 @@ use crate::random::Random;
 
 /// A rate control after Minstrel of Linux's mac80211, as its documentation describes it.
 ///
-/// The success probability of each rate is an exponentially weighted moving average, updated once per `interval`. A payload
-/// is tried twice at the rate of the highest throughput (success probability over the time of a frame), twice at the second
-/// highest, twice at the one of the highest probability, then at the lowest rate. A share of the payloads looks around: one
-/// transmission is at a random other rate. If that is slower than the best rate, it comes after two failures at the best
-/// rate, so that lookaround at slow rates costs nothing while the best rate works.
+/// The success probability of each rate is an exponentially weighted moving average, updated once per
+/// `interval`. A payload is tried twice at the rate of the highest throughput (success probability over the
+/// time of a frame), twice at the second highest, twice at the one of the highest probability, then at the
+/// lowest rate. A share of the payloads looks around: one transmission is at a random other rate. If that is
+/// slower than the best rate, it comes after two failures at the best rate, so that lookaround at slow rates
+/// costs nothing while the best rate works.
 ///
-/// Differences from mac80211: the time that retries may take is not limited, and the random rate is drawn anew instead of from
-/// a table.
+/// Differences from mac80211: the time that retries may take is not limited, and the random rate is drawn
+/// anew instead of from a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Minstrel {
     /// Time between updates of the averages.

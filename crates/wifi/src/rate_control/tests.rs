@@ -20,8 +20,8 @@ fn arf(initial: Rate) -> RateController {
     RateController::new(RateControl::Arf(Arf::default()), initial, ladder(&B))
 }
 
-/// Outcomes of transmissions of one payload each, `+` acknowledged and `-` not, all at `now`. Returns the rate of each in
-/// Mbit/s, without the fraction.
+/// Outcomes of transmissions of one payload each, `+` acknowledged and `-` not, all at `now`. Returns the
+/// rate of each in Mbit/s, without the fraction.
 fn rates(controller: &mut RateController, now: Instant, outcomes: &str) -> Vec<u64> {
     let mut random = SplitMix64::new(1);
     let mut transmit = |outcome| {
@@ -107,8 +107,8 @@ fn an_initial_rate_that_the_ladder_lacks_is_replaced_by_the_next_lower_one() {
     assert!(!RateController::new(RateControl::Fixed, Rate::Dsss1, Vec::new()).is_adaptive());
 }
 
-/// Sends a payload every millisecond over a channel on which `works` decides; up to seven transmissions. Returns the rates
-/// of all transmissions, by payload.
+/// Sends a payload every millisecond over a channel on which `works` decides; up to seven transmissions.
+/// Returns the rates of all transmissions, by payload.
 fn payloads(
     controller: &mut RateController,
     start: u64,
@@ -142,8 +142,8 @@ fn minstrel_finds_the_highest_working_rate_and_looks_around_with_a_tenth_of_the_
     let works = |rate: Rate| rate.bits_per_second() <= 5_500_000;
     payloads(&mut controller, 0, 1_000, works);
     let later = payloads(&mut controller, 1_000, 1_000, works);
-    // Every tenth payload looks around. A look at a slower rate is not needed, as the best rate works; one at the faster
-    // rate fails and is followed by the best one.
+    // Every tenth payload looks around. A look at a slower rate is not needed, as the best rate works; one at
+    // the faster rate fails and is followed by the best one.
     let usual = later.iter().filter(|tried| **tried == [Rate::Hr5_5]).count();
     let looks = later.iter().filter(|tried| **tried == [Rate::Hr11, Rate::Hr5_5]).count();
     assert_eq!(usual + looks, 1_000);

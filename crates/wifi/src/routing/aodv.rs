@@ -1,9 +1,9 @@
 //! Ad hoc on-demand distance vector routing, RFC 3561.
 //!
-//! A node that has a packet for a destination without a route floods a request, in growing rings. The destination, or a node
-//! with a route that is fresh enough, answers along the reverse path. Nodes on the path keep the route while it is used. When
-//! a link breaks, the neighbours that use routes over it are informed. Sequence numbers of the destinations keep the routes
-//! free of loops.
+//! A node that has a packet for a destination without a route floods a request, in growing rings. The
+//! destination, or a node with a route that is fresh enough, answers along the reverse path. Nodes on the
+//! path keep the route while it is used. When a link breaks, the neighbours that use routes over it are
+//! informed. Sequence numbers of the destinations keep the routes free of loops.
 //!
 //! Not implemented: multicast (section 5.1, J flag), subnet prefixes (section 7).
 
@@ -57,7 +57,8 @@ pub struct Aodv<R> {
     table: Table,
     sequence: u32,
     request_id: u32,
-    /// The requests processed, by originator and identifier, with the time until which they are kept; in the order of it.
+    /// The requests processed, by originator and identifier, with the time until which they are kept; in the
+    /// order of it.
     seen: BTreeMap<(Address, u32), Instant>,
     seen_order: VecDeque<(Instant, (Address, u32))>,
     searches: Searches,
@@ -154,8 +155,9 @@ impl<R: Random> Aodv<R> {
 
     /// Advances the node's own sequence number, for a request (section 6.1).
     ///
-    /// The RFC increments it. Here it also advances by one per millisecond: nodes increment their copies of it whenever a
-    /// route breaks or expires, and a request with a number below such a copy would leave no reverse route.
+    /// The RFC increments it. Here it also advances by one per millisecond: nodes increment their copies of
+    /// it whenever a route breaks or expires, and a request with a number below such a copy would leave no
+    /// reverse route.
     fn advance_sequence(&mut self, now: Instant) {
         let clock = (now.as_nanos() / Duration::from_millis(1).as_nanos()) as u32;
         let next = self.sequence.wrapping_add(1);

@@ -76,7 +76,8 @@ impl PacketBuffer {
         self.discard_if(|packet| packet.destination == destination, events);
     }
 
-    /// Gives up the packets of other nodes for a destination, and returns `true` if there are packets of the node itself.
+    /// Gives up the packets of other nodes for a destination, and returns `true` if there are packets of the
+    /// node itself.
     pub(crate) fn discard_forwarded(
         &mut self,
         own: Address,

@@ -7,7 +7,8 @@
 //! again, restores them. Since a route is only ever replaced by a better one in the order (number, then
 //! metric), and the next hop's is always strictly better, no loop can form at any timing.
 //!
-//! The timing is configuration: [`DsdvConfig::NS2`] has the rules of ns-2.35, [`DsdvConfig::default`] sane ones.
+//! The timing is configuration: [`DsdvConfig::NS2`] has the rules of ns-2.35, [`DsdvConfig::default`] sane
+//! ones.
 
 mod config;
 mod table;
@@ -115,7 +116,8 @@ impl<R: Random> Dsdv<R> {
         let (changed, total) = self.table.changes(now);
         let full = full || (changed * 3 > total && changed > 3);
         if full {
-            // The number is advanced for every full update, planned or not: it takes the place of the next planned one.
+            // The number is advanced for every full update, planned or not: it takes the place of the next
+            // planned one.
             self.sequence += 2;
             self.table.insert(self.address, Entry::own(self.address, self.sequence, now));
         }
@@ -226,8 +228,8 @@ impl<R: Random> RoutingAgent for Dsdv<R> {
         }
         let silence_ends = now + self.config.period * self.config.neighbour_periods;
         if !self.table.renew_neighbour(from, silence_ends) {
-            // The update did not list its sender. The neighbour gets a route that is never advertised, so that its
-            // silence is noticed.
+            // The update did not list its sender. The neighbour gets a route that is never advertised, so
+            // that its silence is noticed.
             let entry = Entry::neighbour(&self.config, now, from);
             self.table.insert(from, entry);
             self.table.renew_neighbour(from, silence_ends);

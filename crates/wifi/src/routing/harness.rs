@@ -1,4 +1,4 @@
-//! A small deterministic network for tests: ideal links with random delays, changes of the topology, data packets.
+//! A small deterministic network for tests: ideal links with random delays, topology changes, data packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::vec::Vec;
@@ -113,7 +113,8 @@ impl<A: RoutingAgent> Network<A> {
         network
     }
 
-    /// A network of `nodes` agents, each of which `agent` makes of its address and its stream of random numbers.
+    /// A network of `nodes` agents, each of which `agent` makes of its address and its stream of random
+    /// numbers.
     pub(crate) fn of(
         nodes: u32,
         links: &[(u32, u32)],
@@ -384,7 +385,8 @@ impl<A: RoutingAgent> Network<A> {
         distance
     }
 
-    /// `true` if the tables lead from every node to every other by a shortest path, and nowhere where there is none.
+    /// `true` if the tables lead from every node to every other by a shortest path, and nowhere where there
+    /// is none.
     pub(crate) fn has_shortest_routes(&self) -> bool {
         (0..self.agents.len() as u32).all(|destination| {
             let distances = self.distances(destination);

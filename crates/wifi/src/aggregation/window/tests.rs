@@ -74,8 +74,8 @@ fn only_what_was_lost_is_repeated_and_the_window_waits_for_it() {
 }
 
 proptest! {
-    /// A sender and a receiver with losses of MPDUs and of whole exchanges: the window never exceeds its size, every packet ends
-    /// once at the sender, and arrives at most once and in order at the receiver.
+    /// A sender and a receiver with losses of MPDUs and of whole exchanges: the window never exceeds its
+    /// size, every packet ends once at the sender, and arrives at most once and in order at the receiver.
     #[test]
     fn packets_end_once_and_arrive_in_order(
         window_size in prop::sample::select(std::vec![2u16, 8, 64]),

@@ -7,7 +7,7 @@ use super::{ME, OTHER, PEER, at, events, frame, outcomes, payload, receive, run,
 use crate::frame::FrameKind;
 use crate::phy::{Phy, Preamble, Rate};
 
-/// ns-2 with data at 11 Mbit/s and without RTS. Headers have the length of the standard's, for the computed times.
+/// ns-2 with data at 11 Mbit/s and without RTS. Headers have the standard's length, for the computed times.
 fn basic() -> MacConfig {
     MacConfig {
         data_rate: Rate::Hr11,

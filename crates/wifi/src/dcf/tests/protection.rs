@@ -1,5 +1,5 @@
-//! 802.11g stations in a network with 802.11b stations. A data frame of 1536 bytes lasts 254 us at 54 Mbit/s, its
-//! acknowledgement 34 us at 24 Mbit/s; at 11 Mbit/s an RTS lasts 207 us and a CTS 203 us. DIFS is 50 us.
+//! 802.11g stations in a network with 802.11b stations. A data frame of 1536 bytes lasts 254 us at 54 Mbit/s,
+//! its acknowledgement 34 us at 24 Mbit/s; at 11 Mbit/s an RTS lasts 207 us and a CTS 203 us. DIFS is 50 us.
 
 use std::vec::Vec;
 

@@ -6,8 +6,8 @@ fn config() -> MacConfig {
     MacConfig { is_traced: true, ..MacConfig::standard(Phy::hr_dsss(Preamble::Long), Rate::Hr11) }
 }
 
-/// The data frame is on the air from 50 us to 1360 us; the acknowledgement would end at 1618 us, the wait for it ends at
-/// 1582 us.
+/// The data frame is on the air from 50 us to 1360 us; the acknowledgement would end at 1618 us, the wait for
+/// it ends at 1582 us.
 #[test]
 fn a_station_that_leaves_gives_back_the_payload_in_service() {
     let mut machine = station(config(), &[3, 4, 5]);

@@ -28,7 +28,7 @@ fn the_header_has_the_documented_layout() {
 
 #[test]
 fn fields_that_are_not_interpreted_are_skipped_and_extended_words_too() {
-    // Two present words; TSFT (aligned to 8), FHSS (skipped), signal, then a field of bit 12 that is not read.
+    // Two present words; TSFT (aligned to 8), FHSS (skipped), signal, then a field of bit 12, not read.
     let present = 0x8000_0000_u32 | 1 | 1 << 4 | 1 << 5 | 1 << 12;
     let mut bytes = std::vec![0, 0, 29, 0];
     bytes.extend(present.to_le_bytes());
@@ -46,7 +46,8 @@ fn fields_that_are_not_interpreted_are_skipped_and_extended_words_too() {
 fn truncated_headers_and_unknown_versions_are_errors() {
     assert_eq!(Radiotap::parse(&[0, 0, 8]), Err(RadiotapError::Truncated));
     assert_eq!(Radiotap::parse(&[1, 0, 8, 0, 0, 0, 0, 0]), Err(RadiotapError::Version(1)));
-    // Shorter than the fixed part; a present word that announces a field beyond the length; an endless extension.
+    // Shorter than the fixed part; a present word that announces a field beyond the length; an endless
+    // extension.
     assert_eq!(Radiotap::parse(&[0, 0, 4, 0, 0, 0, 0, 0]), Err(RadiotapError::Truncated));
     assert_eq!(Radiotap::parse(&[0, 0, 8, 0, 1, 0, 0, 0]), Err(RadiotapError::Truncated));
     assert_eq!(Radiotap::parse(&[0, 0, 12, 0, 0, 0, 0, 0x80, 0, 0, 0, 0x80]), Err(RadiotapError::Truncated));
@@ -90,7 +91,8 @@ fn an_mpdu_of_an_aggregate_names_its_mode_and_its_aggregate() {
         assert_eq!((parsed.tsft, parsed.ampdu, rest.len()), (Some(77), Some((9, true)), 0));
         bytes
     };
-    // Two streams of HT MCS 7 are the index 15: bandwidth 40 MHz and short guard interval; then the status at a multiple of 4.
+    // Two streams of HT MCS 7 are the index 15: bandwidth 40 MHz and short guard interval; then the status at
+    // a multiple of 4.
     let ht = encoded(Format::Ht, 7, Width::Mhz40, GuardInterval::Ns400);
     assert_eq!(ht[4..8], (1_u32 | 1 << 19 | 1 << 20).to_le_bytes());
     assert_eq!(ht[16..], [0x0f, 0x05, 15, 0, 9, 0, 0, 0, 0x0c, 0, 0, 0]);

@@ -140,7 +140,7 @@ fn joining_takes_the_times_of_its_phases() {
     let mut cell = Cell::join(config(), &[(6, 1e-9)], at(10_000));
     cell.run_until(at(102_000));
     let report = cell.reports()[0];
-    // Per channel 2 ms to change and 0.1 ms of ProbeDelay; 20 ms on the two empty ones and 40 ms on the other.
+    // Per channel 2 ms to change and 0.1 ms of ProbeDelay; 20 ms on the two empty ones, 40 ms on the other.
     let scan = 3 * 2_100 + 2 * 20_000 + 40_000;
     assert_eq!(report.scanned - report.detected, Duration::from_micros(scan));
     // A change of the channel, a request and a response; a request and a response.
@@ -251,7 +251,8 @@ fn searches_in_vain_are_followed_by_random_pauses_that_grow() {
         probes_in_vain(station, Instant::from_secs(1_000))
     };
     let times = probes(1);
-    // From a probe request to the next one: 20 ms of waiting, the pause, 2 ms to change the channel and 0.1 ms of ProbeDelay.
+    // From a probe request to the next one: 20 ms of waiting, the pause, 2 ms to change the channel and 0.1
+    // ms of ProbeDelay.
     let pauses: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() - 0.0221).collect();
     let bounds = [0.1, 0.2, 0.4, 0.8, 1.6, 3.2];
     assert!(pauses.iter().zip(bounds).all(|(pause, bound)| *pause > 0.0 && *pause <= bound + 1e-8));

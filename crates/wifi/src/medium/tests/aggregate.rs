@@ -3,7 +3,7 @@
 use super::*;
 use crate::phy::{Format, GuardInterval, Mode, Width};
 
-/// An A-MPDU from 0 to 1000 us, whose preamble lasts 36 us, and another frame. Returns the receiver's reports.
+/// An A-MPDU from 0 to 1000 us, whose preamble lasts 36 us, and another frame. Returns the reports.
 fn receive_beside(other: (u64, u64, f32)) -> Vec<(u64, Report)> {
     let mode = Mode::new(Format::Ht, 7, 1, Width::Mhz20, GuardInterval::Ns800).ok();
     let aggregate = Frame { kind: FrameKind::Aggregate, mode, ..frame(0, 1_000) };

@@ -9,7 +9,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// The longest word in bytes. Variables may contain others, so that a short file could describe very long ones.
+/// The longest word in bytes. Variables may contain others, so that a short file could describe long ones.
 const LONGEST_WORD: usize = 4_096;
 /// The deepest nesting of brackets.
 const DEEPEST: u32 = 16;
@@ -44,8 +44,8 @@ impl<'a> Script<'a> {
         Self { text, position: 0, line }
     }
 
-    /// The next command, with the values that variables have now; `None` at the end. An error comes with the line and the text of
-    /// its command.
+    /// The next command, with the values that variables have now; `None` at the end. An error comes with the
+    /// line and the text of its command.
     pub(super) fn next(
         &mut self,
         variables: &Variables,

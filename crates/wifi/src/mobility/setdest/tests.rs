@@ -77,8 +77,8 @@ $ns_ at 19.765591627979 "$node_(0) setdest 273.948188633943 291.292302913219 4.2
 
 #[test]
 fn the_links_of_a_file_change_as_often_as_setdest_itself_counts() {
-    // `setdest -v 2 -n 8 -s 1 -m 1 -M 20 -t 100 -P 1 -p 2 -x 900 -y 900` of Debian's ns-2.35, without hop counts. The
-    // numbers of changes of links of 250 m within the 100 s stand at its end.
+    // `setdest -v 2 -n 8 -s 1 -m 1 -M 20 -t 100 -P 1 -p 2 -x 900 -y 900` of Debian's ns-2.35, without hop
+    // counts. The numbers of changes of links of 250 m within the 100 s stand at its end.
     let text = include_str!("eight_nodes.txt");
     let paths = paths(text, Some(Area::new(900.0, 900.0)));
     let mut changes = [0; 8];

@@ -100,8 +100,8 @@ fn transmissions_last_as_long_as_the_table_has_it() {
     assert_eq!(count, 60);
 }
 
-/// The time in ns-3, which leaves out VHT-SIG-B, takes 8 us for each training field of HE, and does not round the data of short
-/// guard intervals.
+/// The time in ns-3, which leaves out VHT-SIG-B, takes 8 us for each training field of HE, and does not round
+/// the data of short guard intervals.
 fn ns3_nanos(mode: Mode, bytes: u32) -> u64 {
     let preamble = mode.preamble().as_nanos();
     let fields = mode.training_fields();

@@ -110,7 +110,8 @@ fn small_symbol_error_rates_keep_their_digits() {
 
 #[test]
 fn ofdm_rates_need_the_steps_of_the_standards_sensitivities() {
-    // IEEE 802.11-2007, Table 17-13: -82, -81, -79, -77, -74, -70, -66, -65 dBm for a tenth of 1000 B frames lost.
+    // IEEE 802.11-2007, Table 17-13: -82, -81, -79, -77, -74, -70, -66, -65 dBm for a tenth of 1000 B frames
+    // lost.
     let sensitivities = [-82.0, -81.0, -79.0, -77.0, -74.0, -70.0, -66.0, -65.0];
     let required: std::vec::Vec<f64> =
         Rate::ALL[4..].iter().map(|&rate| ten_percent_loss(rate, 1_000.0)).collect();

@@ -38,7 +38,8 @@ fn two_ray_ground_is_free_space_up_to_the_crossover_and_continuous_there() {
 
 #[test]
 fn two_ray_ground_gives_ns2s_powers() {
-    // Pt ht^2 hr^2 / d^4 with ns-2's constants: the thresholds of ns-default.tcl for 250 m and 550 m, to their digits.
+    // Pt ht^2 hr^2 / d^4 with ns-2's constants: the thresholds of ns-default.tcl for 250 m and 550 m, to
+    // their digits.
     assert!((power(PathLoss::TwoRayGround, 250.0) - 3.652_622e-10).abs() < 1e-16);
     assert!((power(PathLoss::TwoRayGround, 550.0) - 1.559_244e-11).abs() < 1e-17);
 }

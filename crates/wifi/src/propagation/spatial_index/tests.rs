@@ -20,8 +20,8 @@ fn waypoints(area: Area, speed: (f64, f64)) -> RandomWaypoint {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The index finds what a scan of all nodes finds: for moving, resting and straying nodes, at any radius, for points
-    /// in and out of the area.
+    /// The index finds what a scan of all nodes finds: for moving, resting and straying nodes, at any radius,
+    /// for points in and out of the area.
     #[test]
     fn the_index_finds_what_a_scan_finds(
         seed in any::<u64>(),
@@ -106,7 +106,8 @@ fn a_query_costs_what_is_near_and_not_all_nodes() {
     let (few, many) = (cost(400, Some((1.0, 20.0))), cost(6_400, Some((1.0, 20.0))));
     // 9.8 nodes are in range on average; the cells of a query hold about twice as many.
     assert!(few < 40.0, "{few}");
-    // The renewals of all nodes are spread over the queries: 6400 nodes at up to 20 m/s for 2 s pass about one slack each.
+    // The renewals of all nodes are spread over the queries: 6400 nodes at up to 20 m/s for 2 s pass about
+    // one slack each.
     assert!(many < few + 6.0, "{many} for {few}");
 }
 

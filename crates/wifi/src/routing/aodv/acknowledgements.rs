@@ -1,5 +1,5 @@
-//! Acknowledgements of route replies and the blacklist (RFC 3561 section 6.8), for links in one direction: a request comes
-//! over such a link, and the reply does not get back.
+//! Acknowledgements of route replies and the blacklist (RFC 3561 section 6.8), for links in one direction: a
+//! request comes over such a link, and the reply does not get back.
 
 use alloc::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ impl Replies {
         self.blacklist.remove(&neighbour);
     }
 
-    /// The link layer has given up a packet to a neighbour. If a reply waits for its acknowledgement, the neighbour is
-    /// blacklisted until `until`.
+    /// The link layer has given up a packet to a neighbour. If a reply waits for its acknowledgement, the
+    /// neighbour is blacklisted until `until`.
     pub(super) fn fail(&mut self, neighbour: Address, until: Instant) {
         if self.awaited.remove(&neighbour).is_some() {
             self.blacklist.insert(neighbour, until);

@@ -73,7 +73,7 @@ impl<R: Random> Aodv<R> {
                 let lifetime = route.expires.saturating_since(now);
                 let lifetime = match self.config.replies {
                     AodvRule::Rfc3561 => lifetime,
-                    // The lifetime that ns-2 computes from a route under repair is a negative number without its sign.
+                    // ns-2's lifetime of a route under repair is a negative number without its sign.
                     AodvRule::Ns2 if route.is_under_repair => self.config.delete_period,
                     AodvRule::Ns2 => Duration::from_secs(lifetime.as_millis() / 1_000),
                 };
@@ -177,7 +177,7 @@ impl<R: Random> RoutingAgent for Aodv<R> {
             self.buffer.push(now, packet, &mut self.events);
             self.searches.begin(&self.config, now, destination, hops);
         } else {
-            // Case ii of section 6.11. The neighbour that sent the packet is not known here: all are informed.
+            // Case ii of section 6.11. The neighbour that sent the packet is unknown here: all are informed.
             let cause = DiscardCause::NoRoute;
             self.events.push_back(RouteEvent::Discard { packet: number, cause });
             let sequence = self.table.get(destination).and_then(|route| route.sequence).unwrap_or(0);

@@ -10,13 +10,13 @@ pub enum LocalRepair {
     /// No local repair: the break is reported.
     #[default]
     Never,
-    /// A route in use to a destination that is not farther than MAX_REPAIR_TTL (0.3 times the network's diameter) is
-    /// repaired, and an error is reported if that fails.
+    /// A route in use to a destination that is not farther than MAX_REPAIR_TTL (0.3 times the network's
+    /// diameter) is repaired, and an error is reported if that fails.
     Rfc3561,
-    /// The route of a data packet that the link layer gave up is repaired if the packet has made more hops than remain to
-    /// its destination. The route keeps its number meanwhile, and requests for its destination are answered; the other
-    /// routes over the neighbour stay up, and a repair that fails is not reported (`rt_ll_failed` and `local_rt_repair` of
-    /// `aodv.cc`).
+    /// The route of a data packet that the link layer gave up is repaired if the packet has made more hops
+    /// than remain to its destination. The route keeps its number meanwhile, and requests for its destination
+    /// are answered; the other routes over the neighbour stay up, and a repair that fails is not reported
+    /// (`rt_ll_failed` and `local_rt_repair` of `aodv.cc`).
     Ns2,
 }
 
@@ -37,8 +37,8 @@ pub struct AodvConfig {
     pub active_route_timeout: Duration,
     /// MY_ROUTE_TIMEOUT: lifetime that a destination gives to routes to it.
     pub my_route_timeout: Duration,
-    /// DELETE_PERIOD: time for which the sequence number of an invalid route is kept. It must exceed the time for which any
-    /// node upstream may regard the route as valid, else loops are possible.
+    /// DELETE_PERIOD: time for which the sequence number of an invalid route is kept. It must exceed the time
+    /// for which any node upstream may regard the route as valid, else loops are possible.
     pub delete_period: Duration,
     /// NODE_TRAVERSAL_TIME: estimate of the time that a packet takes for a hop.
     pub node_traversal_time: Duration,
@@ -50,7 +50,8 @@ pub struct AodvConfig {
     pub request_rate_limit: usize,
     /// RERR_RATELIMIT: route errors that a node may originate per second.
     pub error_rate_limit: usize,
-    /// TTL_START: reach of the first request; [`net_diameter`](Self::net_diameter) switches the expanding ring off.
+    /// TTL_START: reach of the first request; [`net_diameter`](Self::net_diameter) switches the expanding
+    /// ring off.
     pub ttl_start: u8,
     /// TTL_INCREMENT: growth of the reach from one request to the next.
     pub ttl_increment: u8,
@@ -66,32 +67,35 @@ pub struct AodvConfig {
     pub hellos: bool,
     /// `true` if a neighbour is lost when the link layer gives up a packet to it.
     pub link_layer_feedback: bool,
-    /// `true` if packets of the node itself that the link layer gave up, and those queued for the lost neighbour, wait for
-    /// a new route; otherwise they are given up, unless the route is under repair.
+    /// `true` if packets of the node itself that the link layer gave up, and those queued for the lost
+    /// neighbour, wait for a new route; otherwise they are given up, unless the route is under repair.
     pub salvages: bool,
     /// The routes that a node repairs itself before it reports an error.
     pub local_repair: LocalRepair,
-    /// Routes to the neighbours that messages come from. RFC 3561 (sections 6.5 and 6.7): each request and reply makes or
-    /// confirms one. ns-2 (`recvRequest`, `recvReply`): none is made.
+    /// Routes to the neighbours that messages come from. RFC 3561 (sections 6.5 and 6.7): each request and
+    /// reply makes or confirms one. ns-2 (`recvRequest`, `recvReply`): none is made.
     pub neighbour_routes: AodvRule,
-    /// Times and reaches of requests. ns-2 (`sendRequest`, `rt_purge`): the wait is twice the reach times the mean time per
-    /// hop of the last three searches, multiplied by the number of searches of the whole network, at most 10 s; the next
-    /// request goes out with the next packet or at the next multiple of 0.5 s; after the last one none is sent for 10 s. The
-    /// reach of the last search is remembered, as is the length of the last route. The originator does not delay requests.
+    /// Times and reaches of requests. ns-2 (`sendRequest`, `rt_purge`): the wait is twice the reach times the
+    /// mean time per hop of the last three searches, multiplied by the number of searches of the whole
+    /// network, at most 10 s; the next request goes out with the next packet or at the next multiple of 0.5
+    /// s; after the last one none is sent for 10 s. The reach of the last search is remembered, as is the
+    /// length of the last route. The originator does not delay requests.
     pub requests: AodvRule,
-    /// Replies. ns-2 (`recvRequest`, `recvReply`): the destination advances its number with each reply; an intermediate node
-    /// also answers the neighbour that its route leads over, with the lifetime in whole seconds; a reply that does not
-    /// improve the route of a node ends there.
+    /// Replies. ns-2 (`recvRequest`, `recvReply`): the destination advances its number with each reply; an
+    /// intermediate node also answers the neighbour that its route leads over, with the lifetime in whole
+    /// seconds; a reply that does not improve the route of a node ends there.
     pub replies: AodvRule,
-    /// Route errors. ns-2 (`handle_link_failure`, `recvError`, `rt_resolve`): all are broadcast; the node at the broken link
-    /// sends one without delay for all routes over it, also if there are no precursors, and keeps the precursors; a node
-    /// that receives one forwards it if it has precursors, drops what is queued for its sender, and ignores numbers older
-    /// than its own; replies make precursors of the originator's side only; failures of routing messages are ignored.
+    /// Route errors. ns-2 (`handle_link_failure`, `recvError`, `rt_resolve`): all are broadcast; the node at
+    /// the broken link sends one without delay for all routes over it, also if there are no precursors, and
+    /// keeps the precursors; a node that receives one forwards it if it has precursors, drops what is queued
+    /// for its sender, and ignores numbers older than its own; replies make precursors of the originator's
+    /// side only; failures of routing messages are ignored.
     pub errors: AodvRule,
-    /// Lifetimes of routes. ns-2 (`recvRequest`, `forward`, `rt_purge`): a reverse route lives for 6 s; a packet extends the
-    /// lifetime of the route that it takes and of no other; lifetimes are checked at multiples of 0.5 s.
+    /// Lifetimes of routes. ns-2 (`recvRequest`, `forward`, `rt_purge`): a reverse route lives for 6 s; a
+    /// packet extends the lifetime of the route that it takes and of no other; lifetimes are checked at
+    /// multiples of 0.5 s.
     pub lifetimes: AodvRule,
-    /// Sizes of messages. ns-2 (`aodv_packet.h`): 20 bytes of IP header, no UDP header, and requests of 28 bytes.
+    /// Sizes of messages. ns-2 (`aodv_packet.h`): 20 bytes of IP header, no UDP header, requests of 28 bytes.
     pub sizes: AodvRule,
     /// LOCAL_ADD_TTL: hops added to the reach of a local repair.
     pub local_add_ttl: u8,
@@ -99,8 +103,8 @@ pub struct AodvConfig {
     pub destination_only: bool,
     /// `true` if an intermediate node that answers a request informs the destination (the G flag).
     pub gratuitous_reply: bool,
-    /// `true` if links may lead in one direction only: replies request an acknowledgement, and requests of a neighbour that
-    /// did not send one are ignored for BLACKLIST_TIMEOUT (section 6.8).
+    /// `true` if links may lead in one direction only: replies request an acknowledgement, and requests of a
+    /// neighbour that did not send one are ignored for BLACKLIST_TIMEOUT (section 6.8).
     pub unidirectional_links: bool,
     /// Broadcasts are sent after a uniform time up to this, so that neighbours do not collide.
     pub broadcast_jitter: Duration,
@@ -109,11 +113,11 @@ pub struct AodvConfig {
 }
 
 impl AodvConfig {
-    /// The parameters and rules of ns-2.35 (`aodv.h`, `aodv.cc`): routes live for 10 s, the first ring has 5 hops, the rates
-    /// of requests and errors are not limited, and sequence numbers are kept for good.
+    /// The parameters and rules of ns-2.35 (`aodv.h`, `aodv.cc`): routes live for 10 s, the first ring has 5
+    /// hops, the rates of requests and errors are not limited, and sequence numbers are kept for good.
     ///
-    /// Two rules of ns-2 are left out: waiting packets leave 10 ms apart (`ARP_DELAY`), and packets that return to their
-    /// source are dropped.
+    /// Two rules of ns-2 are left out: waiting packets leave 10 ms apart (`ARP_DELAY`), and packets that
+    /// return to their source are dropped.
     pub const NS2: Self = Self {
         active_route_timeout: Duration::from_secs(10),
         my_route_timeout: Duration::from_secs(10),
@@ -149,7 +153,8 @@ impl AodvConfig {
 }
 
 impl Default for AodvConfig {
-    /// The values of RFC 3561 section 10, with the link layer's reports in place of hellos; up to 64 packets wait for 30 s.
+    /// The values of RFC 3561 section 10, with the link layer's reports in place of hellos; up to 64 packets
+    /// wait for 30 s.
     fn default() -> Self {
         let active_route_timeout = Duration::from_secs(3);
         Self {

@@ -279,7 +279,8 @@ impl<R: Random> Aodv<R> {
                 let hops = route.hops;
                 self.send_errors(now, &[route], false);
                 if has_own {
-                    // A repair is one request of small reach. The node's own packets are worth a whole search (section 6.3).
+                    // A repair is one request of small reach. The node's own packets are worth a whole search
+                    // (section 6.3).
                     self.searches.begin(&self.config, now, destination, Some(hops));
                 }
             }

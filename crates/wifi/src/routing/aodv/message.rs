@@ -160,8 +160,8 @@ impl AodvMessage {
         }
     }
 
-    /// Reads a message; bytes after it are ignored. `ttl` is the hop limit of the network-layer header. A reply about its own
-    /// originator is a hello.
+    /// Reads a message; bytes after it are ignored. `ttl` is the hop limit of the network-layer header. A
+    /// reply about its own originator is a hello.
     ///
     /// # Errors
     /// If the bytes are too few, or of another type.

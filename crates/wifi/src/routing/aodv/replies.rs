@@ -8,8 +8,8 @@ use crate::Random;
 use crate::routing::Address;
 
 impl<R: Random> Aodv<R> {
-    /// Sends a reply to the next hop towards its originator. Over links that may lead in one direction only, it requests an
-    /// acknowledgement (section 6.8).
+    /// Sends a reply to the next hop towards its originator. Over links that may lead in one direction only,
+    /// it requests an acknowledgement (section 6.8).
     fn unicast_reply(&mut self, now: Instant, next_hop: Address, mut reply: RouteReply) {
         reply.is_acknowledged = self.config.unidirectional_links;
         if reply.is_acknowledged {
@@ -82,8 +82,8 @@ impl<R: Random> Aodv<R> {
             self.searches.measure(now, reply.destination, reply.hops);
         }
         if !accepted {
-            // By the text of the RFC the reply ends here, and a search whose reply confirms a route that is in use
-            // fails. The reply is forwarded with the route of this node, which is at least as good.
+            // By the text of the RFC the reply ends here, and a search whose reply confirms a route that is
+            // in use fails. The reply is forwarded with the route of this node, which is at least as good.
             let Some(route) = self.table.valid(reply.destination) else { return };
             let Some(sequence) = route.sequence else { return };
             (reply.hops, reply.destination_sequence) = (route.hops, sequence);

@@ -1,4 +1,5 @@
-//! Supervision of links: hellos (RFC 3561 section 6.9), route errors (section 6.11), local repair (section 6.12).
+//! Supervision of links: hellos (RFC 3561 section 6.9), route errors (section 6.11), local repair (section
+//! 6.12).
 
 use alloc::vec::Vec;
 
@@ -14,7 +15,8 @@ impl<R: Random> Aodv<R> {
     /// Processes a route error (section 6.11, case iii).
     pub(super) fn handle_error(&mut self, now: Instant, from: Address, error: &RouteError) {
         if error.no_delete {
-            // The sender repaired the route, which is longer now: it stays in use, and its users are informed (section 6.12).
+            // The sender repaired the route, which is longer now: it stays in use, and its users are informed
+            // (section 6.12).
             let repaired = error.unreachable.iter().filter_map(|&(destination, sequence)| {
                 let route = self.table.valid(destination).filter(|route| route.next_hop == from)?;
                 Some(Broken { destination, sequence, hops: route.hops, precursors: route.precursors.clone() })
@@ -43,8 +45,8 @@ impl<R: Random> Aodv<R> {
         self.send_errors(now, &broken, false);
     }
 
-    /// Starts ns-2's local repair of the route of a packet that the link layer gave up; the search begins when the packet
-    /// is back without a route. Returns `false` if the packet has
+    /// Starts ns-2's local repair of the route of a packet that the link layer gave up; the search begins
+    /// when the packet is back without a route. Returns `false` if the packet has
     /// made no more hops than remain: the link is then lost.
     pub(super) fn repair_closer_half(&mut self, now: Instant, packet: DataPacket) -> bool {
         let destination = packet.destination;
@@ -141,7 +143,8 @@ impl<R: Random> Aodv<R> {
         }
     }
 
-    /// A local repair has found a route in place of this one (section 6.12). If it is longer, the precursors are informed.
+    /// A local repair has found a route in place of this one (section 6.12). If it is longer, the precursors
+    /// are informed.
     pub(super) fn finish_repair(&mut self, now: Instant, route: Broken) {
         let Some(repaired) = self.table.valid_mut(route.destination) else { return };
         route.precursors.iter().for_each(|&precursor| repaired.add_precursor(precursor));
@@ -150,7 +153,8 @@ impl<R: Random> Aodv<R> {
         }
     }
 
-    /// Sends a hello if the node is on an active route and has not broadcast anything for an interval (section 6.9).
+    /// Sends a hello if the node is on an active route and has not broadcast anything for an interval
+    /// (section 6.9).
     pub(super) fn hello(&mut self, now: Instant) {
         self.next_hello = Some(now + self.config.hello_interval);
         let is_active = self.table.iter().any(|(_, route)| route.is_valid);

@@ -1,9 +1,10 @@
 //! The routing table of AODV and its rules (RFC 3561 sections 6.1, 6.2 and 6.11).
 //!
-//! Two rules are stricter than the RFC's text, which leaves room for loops (R. van Glabbeek, P. Höfner, W. L. Tan, M.
-//! Portmann, "Sequence numbers do not guarantee loop freedom: AODV can yield routing loops", MSWiM 2013): a sequence number
-//! never decreases, and a route that becomes invalid always gets a greater number than it had. Every node that routes over
-//! this one then has a smaller number than it, so that none of them can offer a route that this node accepts.
+//! Two rules are stricter than the RFC's text, which leaves room for loops (R. van Glabbeek, P. Höfner, W. L.
+//! Tan, M. Portmann, "Sequence numbers do not guarantee loop freedom: AODV can yield routing loops", MSWiM
+//! 2013): a sequence number never decreases, and a route that becomes invalid always gets a greater number
+//! than it had. Every node that routes over this one then has a smaller number than it, so that none of them
+//! can offer a route that this node accepts.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,7 +14,8 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::routing::Address;
 
-/// `true` if sequence number `a` is fresher than `b`: the signed difference is positive (RFC 3561 section 6.1).
+/// `true` if sequence number `a` is fresher than `b`: the signed difference is positive (RFC 3561 section
+/// 6.1).
 pub(super) fn is_fresher(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }
@@ -23,10 +25,10 @@ pub(super) fn is_fresher(a: u32, b: u32) -> bool {
 pub(super) struct Route {
     pub(super) next_hop: Address,
     pub(super) hops: u8,
-    /// The destination's number; `None` if it is unknown, as for a neighbour that has sent nothing of its own.
+    /// The destination's number; `None` if it is unknown, as for a neighbour that has sent none of its own.
     pub(super) sequence: Option<u32>,
     pub(super) is_valid: bool,
-    /// `true` if the route is invalid and under repair by ns-2's rule, with the number and length that it had.
+    /// `true` if the route is invalid and under repair by ns-2's rule, with the number and length it had.
     pub(super) is_under_repair: bool,
     /// End of the lifetime of a valid route; deletion of an invalid one.
     pub(super) expires: Instant,
@@ -103,8 +105,9 @@ impl Table {
         self.next_expiry
     }
 
-    /// Accepts an offer if it is better than the route known (section 6.2): if it has a fresher number, or the same number
-    /// and fewer hops or no valid rival, or if no number is known. A direct link to the destination is kept.
+    /// Accepts an offer if it is better than the route known (section 6.2): if it has a fresher number, or
+    /// the same number and fewer hops or no valid rival, or if no number is known. A direct link to the
+    /// destination is kept.
     pub(super) fn update(&mut self, offer: Offer) -> Update {
         let Offer { destination, next_hop, hops, sequence, expires } = offer;
         self.next_expiry = Some(self.next_expiry.map_or(expires, |next| next.min(expires)));
@@ -167,7 +170,8 @@ impl Table {
         }
     }
 
-    /// Makes a route invalid for the time of a repair by ns-2's rule: its number stays. Returns `false` if it was invalid.
+    /// Makes a route invalid for the time of a repair by ns-2's rule: its number stays. Returns `false` if it
+    /// was invalid.
     pub(super) fn suspend(&mut self, destination: Address, delete_at: Instant) -> bool {
         let Some(route) = self.valid_mut(destination) else { return false };
         (route.is_valid, route.is_under_repair, route.expires) = (false, true, delete_at);
@@ -186,7 +190,8 @@ impl Table {
         }
     }
 
-    /// Makes a route invalid, with a number greater than before and at least `at_least`; kept until `delete_at`.
+    /// Makes a route invalid, with a number greater than before and at least `at_least`; kept until
+    /// `delete_at`.
     pub(super) fn invalidate(
         &mut self,
         destination: Address,

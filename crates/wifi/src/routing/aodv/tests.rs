@@ -18,7 +18,8 @@ fn network(config: AodvConfig, nodes: u32, links: &[(u32, u32)], seed: u64) -> N
     network
 }
 
-/// The next hop of every route has a fresher number, or the same and a shorter valid route, as long as it remembers one.
+/// The next hop of every route has a fresher number, or the same and a shorter valid route, as long as it
+/// remembers one.
 fn assert_order(network: &Network<Agent>) {
     network.assert_no_loops();
     for agent in &network.agents {
@@ -309,8 +310,8 @@ fn exhaustive_small_topologies_carry_packets_before_and_after_every_link_failure
 
 #[test]
 fn a_route_is_found_in_the_time_of_its_rings() {
-    // A corner of a 4x4 grid to the other, 6 hops: rings of 1, 3 and 5 hops fail in 0.24 + 0.4 + 0.56 s, the fourth
-    // succeeds within 12 hops of at most 20 ms.
+    // A corner of a 4x4 grid to the other, 6 hops: rings of 1, 3 and 5 hops fail in 0.24 + 0.4 + 0.56 s, the
+    // fourth succeeds within 12 hops of at most 20 ms.
     for seed in 0..10 {
         let mut network = network(AodvConfig::default(), 16, &grid_links(4, 4), seed);
         let packet = network.send_at(at(1.0), 0, 15);

@@ -84,7 +84,8 @@ impl Entry {
 pub(super) enum Decision {
     /// None: the route is not better.
     Ignore,
-    /// The neighbour has an old report of a broken route, and this node a fresh route: it advertises that at once.
+    /// The neighbour has an old report of a broken route, and this node a fresh route: it advertises that at
+    /// once.
     Readvertise,
     /// The route replaces the present one. An incremental update is due at the time given.
     Adopt { entry: Entry, trigger: Option<Instant> },
@@ -109,8 +110,8 @@ pub(super) fn decide(
         }
     }
     let is_fresh = known.is_some_and(|known| sequence > known.sequence);
-    // A fresh number ends the measurement of the settling time over the one before: from the first route with that
-    // number to the best.
+    // A fresh number ends the measurement of the settling time over the one before: from the first route with
+    // that number to the best.
     let (settling_time, sequence_at) = match known {
         None => (config.initial_settling_time, now),
         Some(known) if is_fresh => {
@@ -130,7 +131,7 @@ pub(super) fn decide(
     let triggers = match known {
         None => !is_broken,
         Some(_) if is_fresh => {
-            // ns-2 leaves fresh numbers to the next update; a route that broke, or is back, should not wait for it.
+            // ns-2 leaves fresh numbers to the next update; a route that broke, or is back, should not wait.
             let changes_state = known.is_some_and(Entry::is_usable) == is_broken;
             config.triggers_on_broken && changes_state
         }
@@ -169,8 +170,8 @@ impl Place {
     }
 }
 
-/// The routes of a node by destination. The timers of its entries are kept as their minima, which a change of the table
-/// recomputes: reading them costs nothing.
+/// The routes of a node by destination. The timers of its entries are kept as their minima, which a change of
+/// the table recomputes: reading them costs nothing.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Table {
     /// In ascending order. Apart from the entries, so that a search touches little memory.
@@ -193,8 +194,8 @@ impl Table {
         self.destinations.binary_search(&destination)
     }
 
-    /// The place of the entry for a destination, which is looked for from the position `next` on in steps that double: an
-    /// update has its destinations in the order of a table.
+    /// The place of the entry for a destination, which is looked for from the position `next` on in steps
+    /// that double: an update has its destinations in the order of a table.
     pub(super) fn place(&self, next: usize, destination: Address) -> Place {
         let rest = self.destinations.get(next..).unwrap_or_default();
         let mut end = 1;
@@ -307,7 +308,8 @@ impl Table {
         for (&destination, entry) in self.destinations.iter().zip(&mut self.entries) {
             if if full { entry.advertise_at <= now } else { entry.is_changed(now) } {
                 entry.last_advertised = Some(entry.metric);
-                // A number need be advertised only once after it changes, a metric until the next full update.
+                // A number need be advertised only once after it changes, a metric until the next full
+                // update.
                 entry.sequence_changed = false;
                 entry.metric_changed &= !full;
                 advertised.push(DsdvEntry { destination, metric: entry.metric, sequence: entry.sequence });
@@ -347,7 +349,8 @@ impl Table {
         Some(neighbour)
     }
 
-    /// Marks the routes over a neighbour as broken, with odd numbers, to be advertised at once. Returns their destinations.
+    /// Marks the routes over a neighbour as broken, with odd numbers, to be advertised at once. Returns their
+    /// destinations.
     pub(super) fn break_routes(&mut self, now: Instant, neighbour: Address) -> Vec<Address> {
         let mut broken = Vec::new();
         for (&destination, entry) in self.destinations.iter().zip(&mut self.entries) {

@@ -17,7 +17,8 @@ fn network(config: DsdvConfig, nodes: u32, links: &[(u32, u32)], seed: u64) -> N
     network
 }
 
-/// Every next hop has a strictly better route: a fresher number, or the same number and fewer hops. No loop can exist.
+/// Every next hop has a strictly better route: a fresher number, or the same number and fewer hops. No loop
+/// can exist.
 fn assert_order(network: &Network<Agent>) {
     network.assert_no_loops();
     for agent in &network.agents {
@@ -164,7 +165,7 @@ fn a_shorter_route_is_advertised_after_two_settling_times() {
     assert_eq!(agent.next_hop(Address(9)), Some(Address(2)));
     let second = run(&mut agent, start + 60.0);
     assert_eq!(second.len(), 1);
-    // The metric of the first update is advertised again: only a full update clears the mark of a changed metric.
+    // The metric of the first update is advertised again: only a full update clears the mark of a change.
     assert_eq!(second[0].1.entries(), [entry(9, 3, 2)]);
     assert!((second[0].0 - start - 33.0).abs() < 0.011, "{second:?}");
 }
@@ -206,7 +207,8 @@ fn triggered_updates_are_at_least_a_second_apart() {
 fn much_change_makes_a_full_update() {
     let (mut agent, start) = settled(DsdvConfig { period: Duration::from_secs(1_000), ..DsdvConfig::NS2 });
     let before = agent.stats();
-    // Four changed routes of six entries (with the own and the neighbour's): more than a third and more than three.
+    // Four changed routes of six entries (with the own and the neighbour's): more than a third and more than
+    // three.
     let routes: Vec<DsdvEntry> = (5..9).map(|node| entry(node, 2, 2)).collect();
     agent.handle_packet(at(start + 1.0), Address(1), DsdvUpdate::new(&routes));
     let sent = run(&mut agent, start + 20.0);
@@ -307,8 +309,8 @@ fn data_reaches_its_destination_over_the_shortest_route() {
 
 #[test]
 fn with_the_link_layers_report_a_broken_route_is_replaced_within_seconds() {
-    // A ring of six: the report of the lost packet makes the numbers odd, triggered updates carry them to the destination
-    // over the other half of the ring, and its full update restores the route.
+    // A ring of six: the report of the lost packet makes the numbers odd, triggered updates carry them to the
+    // destination over the other half of the ring, and its full update restores the route.
     let ring: Vec<(u32, u32)> = (0..6).map(|node| (node, (node + 1) % 6)).collect();
     for seed in 0..5 {
         let mut network = network(DsdvConfig::default(), 6, &ring, seed);
@@ -341,8 +343,8 @@ fn encoding_is_undone_by_parsing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// No loops under any change of topology and any loss of broadcasts, at any time, in the tables of the hosts; and each next hop is strictly
-    /// nearer in the order of the protocol.
+    /// No loops under any change of topology and any loss of broadcasts, at any time, in the tables of the
+    /// hosts; and each next hop is strictly nearer in the order of the protocol.
     #[test]
     fn no_loop_ever_forms(
         seed in any::<u64>(),

@@ -14,7 +14,8 @@ pub struct DsdvEntry {
     pub destination: Address,
     /// Length of the sender's route in hops; [`INFINITY`](super::INFINITY) if it is broken.
     pub metric: Metric,
-    /// The destination's sequence number: even if the destination gave it, odd if a node on the route noticed a broken link.
+    /// The destination's sequence number: even if the destination gave it, odd if a node on the route noticed
+    /// a broken link.
     pub sequence: u32,
 }
 
@@ -73,7 +74,8 @@ impl DsdvUpdate {
         }
     }
 
-    /// Reads what [`encode`](Self::encode) writes. A metric above [`INFINITY`](super::INFINITY) is read as that.
+    /// Reads what [`encode`](Self::encode) writes. A metric above [`INFINITY`](super::INFINITY) is read as
+    /// that.
     ///
     /// # Errors
     /// If the length is not a multiple of an entry's.

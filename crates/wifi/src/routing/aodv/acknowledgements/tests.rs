@@ -35,7 +35,8 @@ fn ask(agent: &mut Aodv<SplitMix64>, now: Instant, id: u32) -> Vec<AodvMessage> 
     replies
 }
 
-/// NEXT_HOP_WAIT is NODE_TRAVERSAL_TIME + 10 ms; BLACKLIST_TIMEOUT is RREQ_RETRIES * NET_TRAVERSAL_TIME (section 10).
+/// NEXT_HOP_WAIT is NODE_TRAVERSAL_TIME + 10 ms; BLACKLIST_TIMEOUT is RREQ_RETRIES * NET_TRAVERSAL_TIME
+/// (section 10).
 #[test]
 fn requests_of_a_neighbour_that_did_not_acknowledge_a_reply_are_ignored_for_the_blacklist_timeout() {
     let mut agent = agent();

@@ -52,7 +52,8 @@ fn ns2_drops_what_is_queued_for_the_sender_of_an_error() {
 
 #[test]
 fn an_error_of_a_repaired_route_is_passed_on_and_deletes_nothing() {
-    // Section 6.12: the only action is the retransmission, if it comes from the next hop and there are precursors.
+    // Section 6.12: the only action is the retransmission, if it comes from the next hop and there are
+    // precursors.
     let mut network = in_use(AodvConfig::default());
     let agent = &mut network.agents[3];
     let sequence = agent.entry(Address(6)).unwrap().0.unwrap();

@@ -1,8 +1,8 @@
 use super::*;
 use crate::PacketId;
 
-/// The middle node of a chain of seven, after a packet from end to end, loses the link to the next node and is given the
-/// failure of a packet that has made `hops` hops.
+/// The middle node of a chain of seven, after a packet from end to end, loses the link to the next node and
+/// is given the failure of a packet that has made `hops` hops.
 fn after_a_failure(local_repair: LocalRepair, hops: u8) -> (Network<Agent>, DataPacket) {
     let mut network = network(AodvConfig { local_repair, ..AodvConfig::NS2 }, 7, &chain(7), 3);
     network.send_at(at(1.0), 0, 6);

@@ -31,9 +31,9 @@ fn grid_learning_time(config: DsdvConfig, seed: u64) -> f64 {
 
 #[test]
 fn a_new_destination_spreads_by_one_hop_per_two_settling_times_under_ns2s_rules() {
-    // Debian's ns-2.35, a chain of 7 nodes at 200 m, 40 seeds: the times from one hop to the next towards node 0 have the
-    // minimum 12.00 s, the median 12.01 s and the mean 14.1 s. The mean is higher as a fresh number that arrives before
-    // the triggered update postpones the advertisement.
+    // Debian's ns-2.35, a chain of 7 nodes at 200 m, 40 seeds: the times from one hop to the next towards
+    // node 0 have the minimum 12.00 s, the median 12.01 s and the mean 14.1 s. The mean is higher as a fresh
+    // number that arrives before the triggered update postpones the advertisement.
     let links: Vec<(u32, u32)> = (0..6).map(|node| (node, node + 1)).collect();
     let mut gaps = Vec::new();
     for seed in 0..20 {
@@ -88,8 +88,8 @@ fn routes_are_shortest_most_of_the_time() {
 
 #[test]
 fn as_many_updates_and_bytes_are_sent_as_by_ns2() {
-    // Debian's ns-2.35, 200 s, means of 40 seeds: updates and bytes of a chain of 7 nodes and of a 4x4 grid. There the
-    // updates cross an 802.11 MAC, which loses some of them.
+    // Debian's ns-2.35, 200 s, means of 40 seeds: updates and bytes of a chain of 7 nodes and of a 4x4 grid.
+    // There the updates cross an 802.11 MAC, which loses some of them.
     let chain: Vec<(u32, u32)> = (0..6).map(|node| (node, node + 1)).collect();
     for (nodes, links, updates, bytes) in
         [(7, chain, 140.4, 9_312.0), (16, grid_links(4, 4), 389.8, 38_032.0)]
@@ -117,8 +117,9 @@ fn run_until_true(network: &mut Network<Agent>, limit: u64, condition: fn(&Netwo
 
 #[test]
 fn exhaustive_small_topologies_route_correctly_and_recover_from_every_link_failure() {
-    // A lost link is noticed after 45 s. ns-2's rules may postpone the advertisement of a route again and again: with
-    // every fresh number, until one of the node's own updates falls between the settling time and the next number.
+    // A lost link is noticed after 45 s. ns-2's rules may postpone the advertisement of a route again and
+    // again: with every fresh number, until one of the node's own updates falls between the settling time and
+    // the next number.
     for (config, limit) in [(DsdvConfig::default(), 65), (DsdvConfig::NS2, 400)] {
         for nodes in 2..=5 {
             for links in connected_graphs(nodes) {
