@@ -397,7 +397,7 @@ int whimbrel_state(const whimbrel_socket *socket);
 int whimbrel_wait(const whimbrel_socket *socket,
                   int64_t timeout_ms);
 
-// As whimbrel_wait, for the descriptor of events.
+// Like whimbrel_wait, for the descriptor of events.
 int whimbrel_wait_event(const whimbrel_socket *socket, int64_t timeout_ms);
 
 // Queues a datagram. It is dropped if it could not be sent within lifetime_ms milliseconds, unless that is

@@ -71,7 +71,7 @@ impl whimbrel_config {
 /// Changes a configuration.
 ///
 /// # Safety
-/// As [`pointers::object_mut`].
+/// Same as [`pointers::object_mut`].
 unsafe fn change(
     config: *mut whimbrel_config,
     change: impl FnOnce(&mut whimbrel_config) -> Result<(), Failure>,

@@ -80,7 +80,7 @@ pub(crate) unsafe fn copy(from: &[u8], pointer: *mut u8, size: usize, name: &str
 /// Copies a text and the zero behind it. Too long a text is an error.
 ///
 /// # Safety
-/// As [`copy`].
+/// Same as [`copy`].
 pub(crate) unsafe fn copy_text(
     text: &str,
     pointer: *mut c_char,

@@ -52,7 +52,7 @@ pub(crate) fn host_port(text: &str) -> Result<HostPort, Failure> {
 /// The socket behind a pointer.
 ///
 /// # Safety
-/// As [`pointers::object`].
+/// Same as [`pointers::object`].
 pub(crate) unsafe fn borrowed<'a>(socket: *const whimbrel_socket) -> Result<&'a Socket, Failure> {
     // SAFETY: the caller's promise.
     Ok(&unsafe { pointers::object(socket, "socket") }?.0)
@@ -61,7 +61,7 @@ pub(crate) unsafe fn borrowed<'a>(socket: *const whimbrel_socket) -> Result<&'a 
 /// The open connection behind a pointer.
 ///
 /// # Safety
-/// As [`pointers::object`].
+/// Same as [`pointers::object`].
 pub(crate) unsafe fn open(socket: *const whimbrel_socket) -> Result<Arc<whimbrel_net::Socket>, Failure> {
     // SAFETY: the caller's promise.
     let open = unsafe { borrowed(socket) }?.get()?;
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn whimbrel_wait(socket: *const whimbrel_socket, timeout_m
     })
 }
 
-/// As whimbrel_wait, for the descriptor of events.
+/// Like whimbrel_wait, for the descriptor of events.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
