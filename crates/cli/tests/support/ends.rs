@@ -130,7 +130,7 @@ impl Carried {
         let (at, secret) = (at.to_string(), self.secret());
         End::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret])
     }
-    /// As [`Carried::near`], once it is connected, and its port for the camera.
+    /// Like [`Carried::near`], once it is connected, and its port for the camera.
     pub(crate) fn connect(&self, at: SocketAddr) -> (End, SocketAddr) {
         let near = self.near(at);
         let port = near.address("at UDP ");

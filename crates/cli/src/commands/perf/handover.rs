@@ -62,7 +62,7 @@ pub(crate) struct HandoverArgs {
     /// SIGUSR2 unfreezes, with and without this option.
     #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp"])]
     freeze_on_link_loss: Option<String>,
-    /// As --freeze-on-link-loss, but without freezing: only move to the other address.
+    /// Like --freeze-on-link-loss, but without freezing: only move to the other address.
     #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp", "freeze_on_link_loss"])]
     follow_link: Option<String>,
     /// Lead time of a freeze before an announced outage: 1rtt, 200ms.
