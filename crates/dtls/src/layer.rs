@@ -210,7 +210,7 @@ impl<C: Transport> Layer<C> {
     /// Makes room for a datagram of `size` bytes, as [`Connection::make_room`] does.
     ///
     /// # Errors
-    /// As [`Layer::send`].
+    /// Same as [`Layer::send`].
     pub fn make_room(&self, now: Instant, connection: &mut C, size: usize) -> Result<(), SendError> {
         let is_open = self.session.as_ref().is_some_and(|session| session.is_established());
         if !is_open || self.is_over {
