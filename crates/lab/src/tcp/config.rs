@@ -258,7 +258,7 @@ pub struct DelayedAck {
 impl DelayedAck {
     /// Every second segment, or after 200 ms.
     pub const STANDARD: Self = Self { segments: 2, timeout: Duration::from_millis(200), repeats_wait: false };
-    /// As Linux: every second segment, or after its least delay of 40 ms.
+    /// Like Linux: every second segment, or after its least delay of 40 ms.
     pub const LINUX: Self = Self { timeout: Duration::from_millis(40), ..Self::STANDARD };
     /// ns-2's `TCPSink/DelAck`: every second segment, or after 100 ms.
     pub const NS2: Self = Self { segments: 2, timeout: Duration::from_millis(100), repeats_wait: true };
