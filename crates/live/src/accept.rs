@@ -68,7 +68,7 @@ impl Places {
         Place { number, held: self.held.clone(), taken }
     }
 
-    /// As [`Places::take`], for work that is only given up to a source that would still have less of it:
+    /// Like [`Places::take`], for work that is only given up to a source that would still have less of it:
     /// `None` if all are held, and no other source holds at least two places more.
     pub fn share(&self, source: IpAddr) -> Option<Place> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
