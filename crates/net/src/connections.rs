@@ -90,7 +90,7 @@ impl<C: Kind> Connections<C> {
         }
         mailbox
     }
-    /// As [`Connections::add`], for a client.
+    /// Like [`Connections::add`], for a client.
     pub(crate) fn add_client(
         &mut self,
         handle: ConnectionHandle,

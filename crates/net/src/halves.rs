@@ -36,18 +36,18 @@ impl SendHalf {
         self
     }
 
-    /// As [`Socket::send`].
+    /// Like [`Socket::send`].
     ///
     /// # Errors
-    /// As [`Socket::send`].
+    /// Same as [`Socket::send`].
     pub async fn send(&self, payload: Bytes) -> Result<DatagramId, NetError> {
         self.socket.send(payload).await
     }
 
-    /// As [`Socket::send_before`].
+    /// Like [`Socket::send_before`].
     ///
     /// # Errors
-    /// As [`Socket::send`].
+    /// Same as [`Socket::send`].
     pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<DatagramId, NetError> {
         self.socket.send_before(payload, deadline).await
     }
@@ -83,10 +83,10 @@ pub struct ReceiveHalf {
 }
 
 impl ReceiveHalf {
-    /// As [`Socket::recv`].
+    /// Like [`Socket::recv`].
     ///
     /// # Errors
-    /// As [`Socket::recv`].
+    /// Same as [`Socket::recv`].
     pub async fn recv(&self) -> Result<Received, NetError> {
         self.socket.recv().await
     }

@@ -27,10 +27,10 @@ impl Host {
         Self::udp_with(local, HostOptions::default()).await
     }
 
-    /// As [`Host::udp`], with options.
+    /// Like [`Host::udp`], with options.
     ///
     /// # Errors
-    /// As [`Host::udp`].
+    /// Same as [`Host::udp`].
     pub async fn udp_with(local: SocketAddr, options: HostOptions) -> Result<Self, NetError> {
         let carrier = UdpCarrier::bind(local, options.peer).map_err(NetError::io("binding the UDP port"))?;
         Self::start(carrier, &options)
@@ -44,7 +44,7 @@ impl Host {
         Self::with(None, &options)
     }
 
-    /// As [`Host::udp_with`], on a UDP socket that the application has opened and bound.
+    /// Like [`Host::udp_with`], on a UDP socket that the application has opened and bound.
     ///
     /// # Errors
     /// The system refuses the socket.
@@ -67,10 +67,10 @@ impl Host {
         Self::raw_with(local, HostOptions::default()).await
     }
 
-    /// As [`Host::raw`], with options.
+    /// Like [`Host::raw`], with options.
     ///
     /// # Errors
-    /// As [`Host::raw`].
+    /// Same as [`Host::raw`].
     pub async fn raw_with(local: IpAddr, options: HostOptions) -> Result<Self, NetError> {
         let action = "opening a raw socket for IP protocol 33 (needs root or CAP_NET_RAW)";
         #[cfg(target_os = "linux")]
@@ -91,10 +91,10 @@ impl Host {
         Self::tun_with(name, addresses, HostOptions::default()).await
     }
 
-    /// As [`Host::tun`], with options.
+    /// Like [`Host::tun`], with options.
     ///
     /// # Errors
-    /// As [`Host::tun`].
+    /// Same as [`Host::tun`].
     pub async fn tun_with(name: &str, addresses: &[IpAddr], options: HostOptions) -> Result<Self, NetError> {
         let of = |v4: bool| addresses.iter().filter(|address| address.is_ipv4() == v4).count();
         let usable = |address: &IpAddr| !address.is_unspecified() && !address.is_multicast();
@@ -167,7 +167,7 @@ impl Host {
     /// the family of `remote`, and the others join.
     ///
     /// # Errors
-    /// As [`Socket::connect`]; there is no local address of that family.
+    /// Same as [`Socket::connect`]; there is no local address of that family.
     pub async fn connect(
         &self,
         remote: SocketAddr,
@@ -192,11 +192,11 @@ impl Host {
         Ok(socket)
     }
 
-    /// As [`Host::connect`] with [`Setup::over_paths`], from that local address; the others do not join.
+    /// Like [`Host::connect`] with [`Setup::over_paths`], from that local address; the others do not join.
     /// Returns once further paths [can join](Socket::join).
     ///
     /// # Errors
-    /// As [`Host::connect`]; the address is not bound.
+    /// Same as [`Host::connect`]; the address is not bound.
     pub async fn connect_from(
         &self,
         local: SocketAddr,

@@ -29,10 +29,10 @@ impl Listener {
         Self::bind_with(local, port, setup, HostOptions::default()).await
     }
 
-    /// As [`Listener::bind`], with options.
+    /// Like [`Listener::bind`], with options.
     ///
     /// # Errors
-    /// As [`Listener::bind`].
+    /// Same as [`Listener::bind`].
     pub async fn bind_with(
         local: SocketAddr,
         port: u16,
@@ -43,7 +43,7 @@ impl Listener {
         Self::through(carrier, port, setup.into(), options)
     }
 
-    /// As [`Listener::bind_with`], on the first address of a name that this host has. Without a host, it
+    /// Like [`Listener::bind_with`], on the first address of a name that this host has. Without a host, it
     /// listens on all addresses; without a port, on 6511.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Listener {
         Err(refused.unwrap_or(NetError::Config(format!("{local} has no address"))))
     }
 
-    /// As [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that
+    /// Like [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that
     /// systemd hands over or one with options of its own.
     ///
     /// # Errors

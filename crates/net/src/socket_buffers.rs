@@ -28,8 +28,8 @@ where
     enlarge_receive_buffer(socket)
 }
 
-/// As [`enlarge_buffers`], for the receive buffer alone: a large send buffer hides that packets wait in this
-/// host.
+/// Like [`enlarge_buffers`], for the receive buffer alone: a large send buffer hides that packets wait in
+/// this host.
 ///
 /// # Errors
 /// The system does not report the size.

@@ -29,7 +29,7 @@ async fn pair(config: Config) -> (Socket, Socket) {
     pair_with(config, SocketOptions::default()).await
 }
 
-/// As [`pair`], with options of the client.
+/// Like [`pair`], with options of the client.
 async fn pair_with(config: Config, options: SocketOptions) -> (Socket, Socket) {
     let address = |text: &str| text.parse().expect("an address");
     let (setup, settings) = (Setup::from(config), MultipathConfig::default());

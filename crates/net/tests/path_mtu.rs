@@ -217,7 +217,7 @@ fn below_the_base_size_the_mtu_that_icmp_names_is_used() {
     for mtu in [1060, 1100] {
         let path = Path { is_v6: false, mtus: [1500, mtu], has_icmp: true };
         let is_found = |found, _| [1060 - IPV4_OVERHEAD, 1100 - IPV4_OVERHEAD].contains(&found);
-        // Each in a thread, as threads have networks.
+        // Run each case in its own thread: network namespaces are per thread.
         let outcomes = thread::spawn(move || over(path, is_found)).join().expect("no panic");
         let Some([client, _]) = outcomes else { return };
         assert_eq!(client.max_datagram, mtu - IPV4_OVERHEAD);

@@ -197,7 +197,7 @@ impl Socket {
     /// The next datagram if there is one.
     ///
     /// # Errors
-    /// As [`crate::Socket::recv`].
+    /// Same as [`crate::Socket::recv`].
     pub fn try_recv(&self) -> Result<Option<Received>, NetError> {
         let Some(socket) = self.get()? else { return Ok(None) };
         let received = socket.try_recv()?;
@@ -211,7 +211,7 @@ impl Socket {
     /// The next event if there is one.
     ///
     /// # Errors
-    /// As [`crate::Socket::event`].
+    /// Same as [`crate::Socket::event`].
     pub fn try_event(&self) -> Result<Option<Event>, NetError> {
         if self.shared.has_room.swap(false, Ordering::SeqCst) {
             return Ok(Some(Event::SendReady));
@@ -228,7 +228,7 @@ impl Socket {
     /// Queues a datagram that is dropped if it could not be sent within `lifetime`.
     ///
     /// # Errors
-    /// As [`crate::Socket::try_send`]. If the queue is full and refuses, [`Socket::event_fd`] becomes
+    /// Same as [`crate::Socket::try_send`]. If the queue is full and refuses, [`Socket::event_fd`] becomes
     /// readable when it has room, and [`Socket::try_event`] gives [`Event::SendReady`]. During the handshake,
     /// the queue counts as full.
     pub fn try_send(&self, payload: Bytes, lifetime: Option<Duration>) -> Result<DatagramId, NetError> {
@@ -274,7 +274,7 @@ impl Socket {
         waited(self.shared.data.wait(limit))
     }
 
-    /// As [`Socket::wait`], for the descriptor of events.
+    /// Like [`Socket::wait`], for the descriptor of events.
     ///
     /// # Errors
     /// The system refuses to wait.

@@ -36,10 +36,10 @@ impl Socket {
         Self::connect_with(remote, port, setup, SocketOptions::default()).await
     }
 
-    /// As [`Socket::connect`], with options.
+    /// Like [`Socket::connect`], with options.
     ///
     /// # Errors
-    /// As [`Socket::connect`].
+    /// Same as [`Socket::connect`].
     pub async fn connect_with(
         remote: SocketAddr,
         port: u16,
@@ -67,9 +67,9 @@ impl Socket {
         }
     }
 
-    /// As [`Socket::connect_with`], to a host whose name is resolved first. All its addresses are tried, and
-    /// the connection is the one that is established first ([`connect_any`](crate::connect_any)). Without a
-    /// port, it is 6511.
+    /// Like [`Socket::connect_with`], to a host whose name is resolved first. All its addresses are tried,
+    /// and the connection is the one that is established first ([`connect_any`](crate::connect_any)). Without
+    /// a port, it is 6511.
     ///
     /// # Errors
     /// The name cannot be resolved; otherwise as [`Socket::connect`], for the address that has said most.
@@ -99,11 +99,11 @@ impl Socket {
         Self::connect_through(carrier, remote, port, setup, options, true, patience).await
     }
 
-    /// As [`Socket::connect_with`], through a UDP socket that the application has opened and bound. It is
+    /// Like [`Socket::connect_with`], through a UDP socket that the application has opened and bound. It is
     /// connected to `remote`, and belongs to the DCCP socket; `options.local` has no effect.
     ///
     /// # Errors
-    /// As [`Socket::connect`].
+    /// Same as [`Socket::connect`].
     pub async fn from_std(
         socket: std::net::UdpSocket,
         remote: SocketAddr,
@@ -216,7 +216,7 @@ impl Socket {
         }
         Ok(())
     }
-    /// As [`Socket::established`]; the other addresses of the server's family join then.
+    /// Like [`Socket::established`]; the other addresses of the server's family join then.
     pub(crate) async fn all_established(&self) -> Result<(), NetError> {
         self.established().await?;
         let used = self.command_paths(|it, _| it.subflows().map(|(_, path)| path.local).collect::<Vec<_>>());

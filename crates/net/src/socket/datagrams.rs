@@ -44,7 +44,7 @@ impl Socket {
     /// is worth sending after `deadline` (on this socket's clock).
     ///
     /// # Errors
-    /// As [`Self::send`]; those before the one that failed are queued.
+    /// Same as [`Self::send`]; those before the one that failed are queued.
     pub async fn send_many(
         &self,
         payloads: impl IntoIterator<Item = Bytes>,
@@ -70,16 +70,16 @@ impl Socket {
     /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
     ///
     /// # Errors
-    /// As [`Self::send`], or the queue is full and refuses.
+    /// Same as [`Self::send`], or the queue is full and refuses.
     pub fn try_send(&self, payload: Bytes, deadline: Option<Instant>) -> Result<DatagramId, NetError> {
         self.try_send_part(payload, deadline, Mark::SINGLE)
     }
 
-    /// As [`Self::try_send`], with the place of the datagram in a frame of media, by which
+    /// Like [`Self::try_send`], with the place of the datagram in a frame of media, by which
     /// [repair](crate::Setup::repaired) protects whole frames.
     ///
     /// # Errors
-    /// As [`Self::try_send`].
+    /// Same as [`Self::try_send`].
     pub fn try_send_part(
         &self,
         payload: Bytes,
@@ -98,15 +98,15 @@ impl Socket {
     /// and an event then reports it. Waits as [`Self::send`] does.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// Same as [`Self::send`].
     pub async fn send_before(&self, payload: Bytes, deadline: Instant) -> Result<DatagramId, NetError> {
         self.send_one(payload, Some(deadline)).await
     }
 
-    /// As [`Self::send_before`], with a deadline `lifetime` from now.
+    /// Like [`Self::send_before`], with a deadline `lifetime` from now.
     ///
     /// # Errors
-    /// As [`Self::send`].
+    /// Same as [`Self::send`].
     pub async fn send_within(&self, payload: Bytes, lifetime: Duration) -> Result<DatagramId, NetError> {
         self.send_before(payload, self.now() + lifetime).await
     }
@@ -134,7 +134,7 @@ impl Socket {
     /// The next datagram if there is one now. Never waits.
     ///
     /// # Errors
-    /// As [`Self::recv`].
+    /// Same as [`Self::recv`].
     pub fn try_recv(&self) -> Result<Option<Received>, NetError> {
         self.taken_now(|unread| unread.pop())
     }
@@ -150,7 +150,7 @@ impl Socket {
     /// The next event if there is one now. Never waits.
     ///
     /// # Errors
-    /// As [`Self::event`].
+    /// Same as [`Self::event`].
     pub fn try_event(&self) -> Result<Option<Event>, NetError> {
         self.taken_now(|unread| unread.pop_event())
     }
