@@ -113,7 +113,7 @@ impl<A: Agent> Simulator<A> {
     /// first.
     ///
     /// # Panics
-    /// As [`add_link`](Self::add_link).
+    /// Same as [`add_link`](Self::add_link).
     pub fn add_duplex(&mut self, a: NodeId, b: NodeId, config: LinkConfig) -> (LinkId, LinkId) {
         let there = self.add_link(a, b, config.clone());
         (there, self.add_link(b, a, config))

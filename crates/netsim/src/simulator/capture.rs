@@ -75,7 +75,8 @@ impl<A: Agent> Simulator<A> {
         self.capture_packet(link, CapturePoint::Ingress, slot, comment);
     }
 
-    /// As [`capture_ingress`](Self::capture_ingress), of a packet that the discipline has queued or dropped.
+    /// Like [`capture_ingress`](Self::capture_ingress), of a packet that the discipline has queued or
+    /// dropped.
     #[cold]
     pub(super) fn capture_managed(&mut self, link: LinkId, slot: PacketSlot, dropped: Option<DropReason>) {
         let comment = dropped.map(|reason| match reason {

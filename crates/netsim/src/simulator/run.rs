@@ -54,7 +54,7 @@ impl<A: Agent> Simulator<A> {
     /// The same, reporting progress to `observe` every `interval` events.
     ///
     /// # Panics
-    /// As [`run_until`](Self::run_until).
+    /// Same as [`run_until`](Self::run_until).
     pub fn run_with(
         &mut self,
         until: Instant,
