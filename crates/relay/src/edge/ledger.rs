@@ -383,8 +383,8 @@ impl Ledger {
     pub(crate) fn observe(&self, observed: Observed) {
         self.lock().crossing.observed = observed;
     }
-    /// As [`Ledger::observe`], of a transport whose datagrams have no deadline: those that it dropped waited
-    /// when the connection ended.
+    /// Like [`Ledger::observe`], of a transport whose datagrams have no deadline: those that it dropped
+    /// waited when the connection ended.
     pub(crate) fn observe_without_deadlines(&self, observed: Observed) {
         let mut books = self.lock();
         let new = observed.withdrawn.saturating_sub(books.lost_here[Reason::Ended]);
