@@ -150,12 +150,12 @@ impl Columns {
     pub(crate) fn poll_solved(&mut self) -> Option<Esi> {
         self.solved.pop_front()
     }
-    /// As [`Decoder::forget_before`].
+    /// Like [`Decoder::forget_before`].
     pub(crate) fn forget_before(&mut self, esi: Esi) {
         self.columns.iter_mut().for_each(|column| column.forget_before(esi));
         self.settle();
     }
-    /// As [`Decoder::abandon_before`].
+    /// Like [`Decoder::abandon_before`].
     pub(crate) fn abandon_before(&mut self, esi: Esi) {
         self.columns.iter_mut().for_each(|column| column.abandon_before(esi));
     }
