@@ -38,7 +38,7 @@ impl<'a> Reach<'a> {
     /// as in a sweep over distances, it cannot.
     ///
     /// # Errors
-    /// If there is no path at any distances.
+    /// If there is no path, regardless of distances.
     pub(super) fn path(
         &self,
         key: &str,
