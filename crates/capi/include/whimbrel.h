@@ -73,7 +73,7 @@
 // A path has ended; `value` is its number, `text` has the reason. The connection goes on.
 #define WHIMBREL_EVENT_PATH_DOWN 15
 
-// A path does not answer: no data take it while another one does. `value` is its number.
+// A path does not answer: no data takes it while another one does. `value` is its number.
 #define WHIMBREL_EVENT_PATH_FAILED 16
 
 // A path answers again; `value` is its number.

@@ -43,7 +43,7 @@ pub const WHIMBREL_EVENT_OTHER: c_int = 13;
 pub const WHIMBREL_EVENT_PATH_UP: c_int = 14;
 /// A path has ended; `value` is its number, `text` has the reason. The connection goes on.
 pub const WHIMBREL_EVENT_PATH_DOWN: c_int = 15;
-/// A path does not answer: no data take it while another one does. `value` is its number.
+/// A path does not answer: no data takes it while another one does. `value` is its number.
 pub const WHIMBREL_EVENT_PATH_FAILED: c_int = 16;
 /// A path answers again; `value` is its number.
 pub const WHIMBREL_EVENT_PATH_RECOVERED: c_int = 17;
