@@ -64,7 +64,7 @@ pub(crate) struct ClientSecurityArgs {
 /// Security of a client's connections.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientSecurity {
-    /// `None`: nothing, data travel in the clear.
+    /// `None`: nothing, data travels in the clear.
     pub(crate) security: Option<Security>,
     /// The server's name in the list of known hosts, if its key is to be remembered.
     learns: Option<String>,

@@ -18,7 +18,7 @@ use processes::{finish, stderr, stdout, whimbrel};
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
-/// The Request's number: the data go over the wrap.
+/// The Request's number: the data goes over the wrap.
 const FIRST: u64 = SeqNo::MODULUS - 3;
 /// The sender's clock at the first packet: it wraps 50 ms later.
 const CLOCK: u32 = u32::MAX - 4999;
