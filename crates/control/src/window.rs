@@ -162,7 +162,7 @@ pub trait WindowLaw: CloneLaw + fmt::Debug + Send + Sync {
     /// for the same segment, in which case `ssthresh` is kept (RFC 5681, Section 3.1).
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool);
 
-    /// Called at the end of a loss recovery: all data that were outstanding at its beginning are
+    /// Called at the end of a loss recovery: all data that was outstanding at its beginning is
     /// acknowledged.
     fn on_recovery_end(&mut self, window: &mut Window) {
         let _ = window;

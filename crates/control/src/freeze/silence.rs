@@ -2,7 +2,7 @@
 
 use whimbrel_units::Duration;
 
-/// Minimum time without feedback, while data were sent, that counts as an outage.
+/// Minimum time without feedback, while data was sent, that counts as an outage.
 ///
 /// On the next feedback, the sender continues as if it had been frozen since the last feedback: it
 /// restores the rate of that time. This does not undo the packets sent meanwhile, at rates halved by the

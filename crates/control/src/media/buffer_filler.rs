@@ -5,7 +5,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use super::stall::Stall;
 use super::{Allowance, Feedback, MediaController, SentPacket};
 
-/// NewReno's window without slow start after a loss, for data that are always available.
+/// NewReno's window without slow start after a loss, for data that is always available.
 #[derive(Clone, Debug)]
 pub(super) struct BufferFiller {
     window: f64,

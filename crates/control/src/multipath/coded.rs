@@ -11,7 +11,7 @@ const COPY_INTERVAL: Duration = Duration::from_millis(100);
 /// Least number of datagrams per copy.
 const COPY_SHARE: u32 = 10;
 
-/// Data take the path with the least round-trip time that may send, and repeats and coded packets another
+/// Data takes the path with the least round-trip time that may send, and repeats and coded packets another
 /// one, which has not lost what they repair. For connections with repair.
 ///
 /// When a path fails without a sign, nothing that arrives would tell the receiver what it misses, until the

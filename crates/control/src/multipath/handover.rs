@@ -7,8 +7,8 @@ use whimbrel_units::Instant;
 use super::{MAX_PATHS, PathView, Scheduler, Selection, UNUSABLE};
 
 /// The path with the highest priority that is alive, including secondary and standby paths (RFC 9897,
-/// Sections 3.2.10 and 3.11.1). It is kept while no other has a higher priority, and data wait for it: a path
-/// that is only congested is not left.
+/// Sections 3.2.10 and 3.11.1). It is kept while no other has a higher priority, and data waits for it: a
+/// path that is only congested is not left.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Handover {
     /// The path in use.

@@ -43,7 +43,7 @@ fn no_scheduler_uses_a_path_that_must_not_be_used_or_may_not_send() {
         let dead = PathView { is_alive: false, ..with_rtt(1, 1) };
         let mut scheduler = kind.build();
         assert_eq!(scheduler.select(Instant::ZERO, SIZE, &[dead, with_rtt(2, 50)]), Some(Selection::one(1)));
-        // As long as another path is alive, data wait for it.
+        // As long as another path is alive, data waits for it.
         let busy = PathView { may_send: false, ..with_rtt(2, 50) };
         assert_eq!(kind.build().select(Instant::ZERO, SIZE, &[dead, busy]), None, "{kind:?}");
         // The last resort.

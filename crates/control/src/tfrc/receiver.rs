@@ -434,7 +434,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// The rate over the last round-trip time, in segments of the equation per second, if data have arrived.
+    /// The rate over the last round-trip time, in segments of the equation per second, if data has arrived.
     pub(crate) fn segments_per_second(&self, now: Instant) -> Option<f64> {
         let meter = self.meter.as_ref()?;
         let segments = self.config.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));

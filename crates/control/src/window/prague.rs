@@ -27,7 +27,7 @@ pub struct Prague {
     has_marks: bool,
     /// Smoothed round-trip time; `None` before the first sample.
     rtt: Option<Duration>,
-    /// End of the round whose data are being counted.
+    /// End of the round whose data is being counted.
     round_end: Option<Instant>,
     /// Data delivered in the round, and how many of them were marked, in segments.
     delivered: f64,

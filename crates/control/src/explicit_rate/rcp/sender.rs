@@ -7,10 +7,10 @@ use crate::tfrc::pacing::Pacer;
 
 /// A rate-paced RCP sender.
 ///
-/// The first packet (SYN) requests a rate and carries no data; data follow once the receiver has returned the
-/// allocation. Each packet carries a request, so that the rate follows the routers. A sender whose packets
-/// are more than a round-trip time apart sends small probes in between (REF in the authors' code), so that
-/// its rate does not wait for the next packet to rise.
+/// The first packet (SYN) requests a rate and carries no data; data follows once the receiver has returned
+/// the allocation. Each packet carries a request, so that the rate follows the routers. A sender whose
+/// packets are more than a round-trip time apart sends small probes in between (REF in the authors' code), so
+/// that its rate does not wait for the next packet to rise.
 #[derive(Clone, Debug)]
 pub struct RcpSender {
     /// Bytes per packet on the wire.
