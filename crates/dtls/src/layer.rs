@@ -19,7 +19,7 @@ use crate::{Fingerprint, RECORD_OVERHEAD, Security, SecurityError, Session, Sess
 #[non_exhaustive]
 pub enum LayerEvent<E = Event> {
     /// An event of the connection for its application. [`Event::Connected`] follows the handshake of DTLS,
-    /// not DCCP's; data are decrypted and authentic.
+    /// not DCCP's; data is decrypted and authentic.
     Event(E),
     /// The connection is not secured, or not any more. It is aborted: [`Event::Closed`] follows.
     Failed(SecurityError),
@@ -311,7 +311,7 @@ impl<C: Transport> Layer<C> {
 
     /// Sends the records of the session, takes its events, and ends the connection if it has failed.
     fn settle(&mut self, now: Instant, connection: &mut C) {
-        // Data come only with a datagram: see `receive`.
+        // Data comes only with a datagram: see `receive`.
         self.take_events(|_| None);
         self.flush(now, connection);
         if self.holds_probes && self.session.as_ref().is_some_and(|session| session.is_established()) {

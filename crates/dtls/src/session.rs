@@ -210,7 +210,7 @@ impl Session {
     }
 
     /// Ends the session: a last record (close_notify) says so, if it was established. It ends one direction:
-    /// data of the peer are still decrypted (RFC 8446, Section 6.1).
+    /// data of the peer is still decrypted (RFC 8446, Section 6.1).
     pub fn close(&mut self, _now: Instant) {
         if let Some(protection) = self.protection.as_mut().filter(|_| self.stage == Stage::Established) {
             self.outgoing.push_back(protection.close());

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 16;
 
 type Message = [u8; MESSAGE_HEADER + 1];
 
-/// A message about new keys that waits for its acknowledgement. Data go on with the keys before.
+/// A message about new keys that waits for its acknowledgement. Data goes on with the keys before.
 #[derive(Debug)]
 pub(super) struct Update {
     message: Message,
