@@ -61,7 +61,7 @@ pub(crate) struct Path {
 pub(crate) struct Treatment {
     /// A remark for the capture; `None` if the packet was not affected.
     pub(crate) remark: Option<&'static str>,
-    /// The other end may receive data that were never sent.
+    /// The other end may receive data that was never sent.
     pub(crate) is_corrupt: bool,
     /// The other end may receive a packet that was never sent.
     pub(crate) is_hostile: bool,

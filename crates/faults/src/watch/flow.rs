@@ -1,4 +1,4 @@
-//! Data leave no faster than the congestion control allows.
+//! Data leaves no faster than the congestion control allows.
 
 use whimbrel_proto::{Ccid, ConnectionSnapshot};
 use whimbrel_units::{ByteCount, Instant};
