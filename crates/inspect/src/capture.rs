@@ -160,7 +160,7 @@ impl<R: Read> CaptureReader<R> {
         }))
     }
 
-    /// The next frame, and `true` if its data are in `early_data`.
+    /// The next frame, and `true` if its data is in `early_data`.
     fn next_frame(&mut self) -> Result<Option<(Frame, bool)>, CaptureError> {
         if let Some((frame, data)) = self.early.pop_front() {
             self.early_data = data;

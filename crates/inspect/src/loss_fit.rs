@@ -43,7 +43,7 @@ pub const MIN_PACKETS: u64 = 20;
 pub struct Estimate {
     /// The likeliest value.
     pub value: f64,
-    /// The interval's bounds; `None` where the data do not bound the value, as at 0 or 1.
+    /// The interval's bounds; `None` where the data does not bound the value, as at 0 or 1.
     pub interval: Option<(f64, f64)>,
 }
 

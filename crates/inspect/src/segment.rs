@@ -37,7 +37,7 @@ pub struct Segment<P = Packet> {
     pub is_whole: bool,
     /// `true` if its header with all options was captured.
     pub has_all_options: bool,
-    /// The packet. Application data that were not captured are zeros, and options that were not are absent.
+    /// The packet. Application data that was not captured is zero, and options that were not are absent.
     pub packet: P,
 }
 

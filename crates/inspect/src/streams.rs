@@ -39,7 +39,7 @@ pub struct Passed {
     /// Send time by the sender's clock, of which only differences are meaningful: from DCCP's Timestamp
     /// option, in units of 10 microseconds, or from RTP's timestamp.
     pub sent: Option<Instant>,
-    /// TCP data that were sent before. A sequence number of RTP that was captured before, before the list is
+    /// TCP data that was sent before. A sequence number of RTP that was captured before, before the list is
     /// complete.
     pub is_repeated: bool,
 }

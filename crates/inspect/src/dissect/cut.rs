@@ -35,7 +35,7 @@ pub(super) fn known_options(captured: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// The bytes of a packet of `length` bytes. Application data that were not captured are zeros; in the place
+/// The bytes of a packet of `length` bytes. Application data that was not captured is zero; in the place
 /// of options that were not captured completely is Padding, whose type is zero.
 pub(super) fn with_zeros(captured: &[u8], length: usize) -> Bytes {
     let known = if captured.len() < length { known_options(captured) } else { None };

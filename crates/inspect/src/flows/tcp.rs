@@ -25,9 +25,9 @@ pub struct TcpPlace {
     pub sequence: u64,
     /// Segments that are missing before it, of the size of the largest.
     pub missing: u64,
-    /// The data were sent before: the first copy was captured, or lost before the capture point.
+    /// The data was sent before: the first copy was captured, or lost before the capture point.
     pub is_retransmission: bool,
-    /// The data were captured for the first time.
+    /// The data was captured for the first time.
     pub is_new: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct TcpState {
     /// Retransmitted segments, and their bytes.
     pub(crate) retransmissions: u64,
     pub(crate) retransmitted_bytes: u64,
-    /// Of these, segments whose data were lost before the capture point.
+    /// Of these, segments whose data was lost before the capture point.
     pub(crate) lost_before: u64,
     /// Segments that were overtaken.
     pub(crate) late: u64,

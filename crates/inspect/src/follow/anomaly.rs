@@ -41,7 +41,7 @@ pub enum AnomalyKind {
     UnknownOption,
     /// A Mandatory that ends the options or precedes another one (RFC 4340, Section 5.8.2).
     MisplacedMandatory,
-    /// Application data that do not match their Data Checksum.
+    /// Application data that does not match its Data Checksum.
     WrongDataChecksum,
     /// Packets after the connection's end, other than Resets.
     AfterTheEnd,

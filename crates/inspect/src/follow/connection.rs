@@ -135,7 +135,7 @@ impl Connection {
         if self.has_cut_options() { window.max(UNKNOWN_WINDOW) } else { window }
     }
 
-    /// `true` if the data of `sender` are under TFRC.
+    /// `true` if the data of `sender` is under TFRC.
     fn has_tfrc(&self, sender: Side) -> bool {
         self.ccid(sender).0.is_some_and(ccids::is_tfrc)
     }

@@ -95,7 +95,7 @@ pub struct RtpReport {
 /// One direction of a TCP connection.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TcpReport {
-    /// Segments whose data were sent before.
+    /// Segments whose data was sent before.
     pub retransmissions: u64,
     /// Their repeated bytes.
     pub retransmitted_bytes: u64,

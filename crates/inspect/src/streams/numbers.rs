@@ -5,7 +5,7 @@ use whimbrel_units::Instant;
 use super::Passed;
 
 /// The segments that were not lost, numbered in the order of their data, with room for those that were. A
-/// segment is lost if its data were sent again: before the capture point, if the capture has it only then;
+/// segment is lost if its data was sent again: before the capture point, if the capture has it only then;
 /// behind it, if the capture has both and nothing was lost before.
 pub(super) fn of_segments(packets: &[Passed]) -> Vec<(u64, Instant)> {
     let largest = u64::from(packets.iter().map(|packet| packet.bytes).max().unwrap_or(1)).max(1);
