@@ -76,7 +76,7 @@ impl TrafficSource {
         Self { stop: end, ends: false, pattern }
     }
 
-    /// `true` if the data are unlimited: such a source is polled whenever the transport has room.
+    /// `true` if the data is unlimited: such a source is polled whenever the transport has room.
     pub fn is_greedy(&self) -> bool {
         matches!(self.pattern, Pattern::Bulk(_))
     }

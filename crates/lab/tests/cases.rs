@@ -41,7 +41,7 @@ fn fifty_clients_that_start_together_associate_within_a_second() {
     assert_eq!(number(&record, "delivered_packets"), 50.0);
 }
 
-/// 7 beacons in a row collide every 40 s. Clients that left then, although their data were acknowledged, had
+/// 7 beacons in a row collide every 40 s. Clients that left then, although their data was acknowledged, had
 /// 1.4 Mbit/s together.
 #[test]
 fn thirty_saturated_clients_keep_their_access_point() {

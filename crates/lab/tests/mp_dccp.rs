@@ -108,7 +108,7 @@ fn a_dead_path_loses_its_traffic_within_its_timeout() {
 #[test]
 fn a_path_that_is_left_for_another_costs_a_handshake_more() {
     let record = record("9 s", r#"multipath = { join = "on-failure" }"#);
-    // Before the timeout, data are lost; during the handshake of 4 times 35 ms and more they wait.
+    // Before the timeout, data is lost; during the handshake of 4 times 35 ms and more it waits.
     let (gap, lost) = (longest_gap(&record), lost(&record));
     assert!((0.3..0.6).contains(&gap), "{gap}");
     assert!((15..=25).contains(&lost), "{lost}");

@@ -113,7 +113,7 @@ fn a_probe_estimates_the_capacity_before_the_data_and_the_data_after_it() {
     // The packet with LLC and SNAP: its exchange is the latest.
     let capacity = of(&record, "capacity", "winf_sender_capacity_bps");
     assert!((capacity / exchange(508.0) - 1.0).abs() < 0.003, "{capacity} {}", exchange(508.0));
-    // A probe whose data are as long as itself estimates as these do.
+    // A probe whose data is as long as itself estimates as these do.
     let text = CELL.replace("1000 B", "508 B");
     let record = simulate(&text, &once);
     let same = of(&record, "capacity", "winf_sender_capacity_bps");

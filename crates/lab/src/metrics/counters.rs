@@ -59,7 +59,7 @@ counters! {
     network_hops,
     /// Application data delivered, in bytes.
     delivered_bytes,
-    /// Packets whose data were delivered to the application. For TCP, which delivers bytes, arrivals that
+    /// Packets whose data was delivered to the application. For TCP, which delivers bytes, arrivals that
     /// caused a delivery.
     delivered_packets,
     /// Packets that arrived and whose data the receiving end did not accept: no connection (any more),

@@ -20,7 +20,7 @@ pub enum PacketOutcome {
     Refused,
     /// The packet was lost in the network.
     Lost(LossCause),
-    /// Its data were delivered by repair, at this time. The row of its packet, which was lost, stays.
+    /// Its data was delivered by repair, at this time. The row of its packet, which was lost, stays.
     Repaired,
     /// The datagram expired in the send queue.
     Expired,

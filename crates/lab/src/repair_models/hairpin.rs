@@ -1,7 +1,7 @@
 //! Hairpin: coded packets in addition to the data of each round, chosen by the number of rounds left.
 //!
 //! A round sends what is missing and some coded packets; if it loses more in all than the coded packets, the
-//! lost data remain. The choice weighs the probability that the frame is late against the coded packets, by
+//! lost data remains. The choice weighs the probability that the frame is late against the coded packets, by
 //! dynamic programming from the last round back.
 
 use std::collections::BTreeMap;

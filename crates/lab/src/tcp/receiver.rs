@@ -27,7 +27,7 @@ pub struct ReceiverSnapshot {
     pub marked: u64,
     /// Acknowledgements sent.
     pub acks: u64,
-    /// `true` if the other end's FIN and all data before it have arrived.
+    /// `true` if the other end's FIN and all data before it has arrived.
     pub finished: bool,
 }
 

@@ -131,7 +131,7 @@ impl Scoreboard {
         byte < self.lost().at
     }
 
-    /// `SetPipe`: bytes still in the network, if all data below `high` were sent. A retransmission counts in
+    /// `SetPipe`: bytes still in the network, if all data below `high` was sent. A retransmission counts in
     /// addition to an original that is not lost.
     pub(super) fn pipe(&self, high: u64) -> u64 {
         let lost = self.lost();

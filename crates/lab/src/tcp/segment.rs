@@ -196,7 +196,7 @@ impl Segment {
     pub fn occupies_sequence_space(&self) -> bool {
         self.length > 0 || self.flags.contains(Flags::FIN) || self.flags.contains(Flags::SYN)
     }
-    /// The data that were received twice, if the first SACK block is a D-SACK: it begins below the
+    /// The data that was received twice, if the first SACK block is a D-SACK: it begins below the
     /// acknowledgement number, or the second block contains it (RFC 2883, Section 4).
     pub fn duplicate(&self) -> Option<ByteRange> {
         let first = *self.sack.first()?;

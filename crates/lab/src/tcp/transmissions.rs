@@ -35,7 +35,7 @@ pub(super) struct Acknowledged {
     pub(super) delivered: u64,
     /// Send time of the last of them that were sent only once.
     pub(super) timed: Option<Instant>,
-    /// The largest distance by which data that were sent only once were overtaken: from their start to the
+    /// The largest distance by which data that was sent only once was overtaken: from its start to the
     /// end of the highest data acknowledged.
     pub(super) extent: u64,
 }
@@ -83,7 +83,7 @@ pub(super) struct Transmissions {
 }
 
 impl Transmissions {
-    /// New data are sent.
+    /// New data is sent.
     pub(super) fn push(&mut self, range: ByteRange, now: Instant) {
         let order = self.take_order(range.start);
         self.records.push_back(Record {

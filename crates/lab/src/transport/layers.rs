@@ -29,7 +29,7 @@ const LARGEST_HANDSHAKE: u32 = 700;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encryption {
-    /// Data travel as they are.
+    /// Data travels unchanged.
     #[default]
     None,
     /// DTLS 1.3 (RFC 5238): a handshake after DCCP's, and 22 bytes more in each data packet.

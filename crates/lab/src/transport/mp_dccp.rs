@@ -52,7 +52,7 @@ pub struct Details {
     /// The congestion control of each path: 2 (TCP-like) or 3 (TFRC).
     ccid: u8,
     /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238) above the paths: one handshake and one session
-    /// for all of them. Data wait for the handshake, and each record takes 22 bytes of `packet_size`.
+    /// for all of them. Data waits for the handshake, and each record takes 22 bytes of `packet_size`.
     encryption: Encryption,
     /// D_max: the longest time for which the receiver holds a datagram for those sent before it; without it,
     /// datagrams are delivered as they arrive.

@@ -83,7 +83,7 @@ impl Spurious {
         self.multiplier
     }
 
-    /// Data of `segments` segments were overtaken.
+    /// Data of `segments` segments was overtaken.
     pub(super) fn note_extent(&mut self, segments: u64) {
         self.degree = self.degree.max(segments.min(MAX_DEGREE));
     }
@@ -119,7 +119,7 @@ impl Spurious {
         self.undo.is_some_and(|undo| undo.first.is_some() && undo.unreported == 0)
     }
 
-    /// `true` if an acknowledgement is of data that were sent before the first retransmission.
+    /// `true` if an acknowledgement is of data that was sent before the first retransmission.
     fn is_of_original(&self, segment: &Segment) -> bool {
         let first = self.undo.and_then(|undo| undo.first);
         let (Some(first), Some(timestamps)) = (first, segment.timestamps) else { return false };

@@ -1,4 +1,4 @@
-//! All data arrive over any network, and the windows are respected.
+//! All data arrives over any network, and the windows are respected.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};

@@ -53,9 +53,9 @@ pub struct DccpAgent<L: Line = Single> {
     queued: u32,
     /// Tag and size of the queued datagrams, if packets are recorded or leave several times.
     waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
-    /// Packets that arrived and whose data are not delivered yet: one, unless the receiver orders them.
+    /// Packets that arrived and whose data is not delivered yet: one, unless the receiver orders them.
     undelivered: Vec<Arrived>,
-    /// The newest packet whose data were delivered.
+    /// The newest packet whose data was delivered.
     newest_delivered: Option<SeqNo>,
     /// DTLS and repair above the connection.
     layers: Option<Box<Layers<L::Connection>>>,
@@ -114,7 +114,7 @@ impl<L: Line> DccpAgent<L> {
     /// Passes the datagrams due to the connection; a greedy application keeps its queue filled.
     fn feed(&mut self, now: Instant) {
         let Some(source) = &mut self.source else { return };
-        // Data wait for the handshakes at their source.
+        // Data waits for the handshakes at its source.
         if self.layers.as_ref().is_some_and(|layers| !layers.is_open()) {
             return;
         }
@@ -286,7 +286,7 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
             return;
         }
         if self.line.config().receive.reorder_delay.is_none() {
-            // Without a buffer, data that were not delivered at once never will be.
+            // Without a buffer, data that was not delivered at once never will be.
             for refused in self.undelivered.drain(..) {
                 self.meter.on_refused(now, refused.packet_info);
             }

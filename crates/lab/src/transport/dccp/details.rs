@@ -19,9 +19,9 @@ pub struct Details {
     pub ecn: bool,
     /// If true, packets travel in UDP datagrams (RFC 6773), which adds 8 bytes to each.
     pub udp_encapsulation: bool,
-    /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238). Data then wait for a second handshake, and each
-    /// record takes 22 bytes of `packet_size`. The records have the sockets' format; simulated ends have the
-    /// same keys in each run.
+    /// Encryption: `"none"` or `"dtls"` (DTLS 1.3, RFC 5238). Data then waits for a second handshake, and
+    /// each record takes 22 bytes of `packet_size`. The records have the sockets' format; simulated ends have
+    /// the same keys in each run.
     pub encryption: Encryption,
     /// Bytes of the network header; 20 for IPv4 without options.
     pub network_header: u32,
@@ -61,7 +61,7 @@ pub struct Details {
     pub reorder_size: ReorderSize,
     /// With `reorder_delay`: if true, D_max follows the lateness at the receiver, up to that delay.
     pub reorder_adapts: bool,
-    /// With `reorder_delay`: handling of data that arrive later than that. Discarded data count as lost.
+    /// With `reorder_delay`: handling of data that arrives later than that. Discarded data counts as lost.
     pub late: Late,
     /// TFRC: the condition under which a missing packet counts as lost.
     pub loss_detection: LossDetection,
@@ -82,10 +82,10 @@ pub struct Details {
     /// Checksum coverage of the data (RFC 4340, Section 9.2): 0 is all, 1 nothing, 2 to 15 the first
     /// 4 to 56 bytes. With less than all, packets whose data a link has `damaged` arrive. Both ends agree.
     pub checksum_coverage: u8,
-    /// If true, data have a checksum of their own, an option of 8 bytes within `packet_size` (RFC 4340,
+    /// If true, data has a checksum of its own, an option of 8 bytes within `packet_size` (RFC 4340,
     /// Section 9.3). The receiver then reports corrupt packets to the sender.
     pub data_checksum: bool,
-    /// If true, data known to be corrupt are delivered (Drop Code 7) rather than dropped (Drop Code 3).
+    /// If true, data known to be corrupt is delivered (Drop Code 7) rather than dropped (Drop Code 3).
     pub deliver_corrupt: bool,
     /// TFRC: signal the sender's round-trip time to the receiver (RFC 6323), in an option of data packets
     /// that then exceed `packet_size` by 8 bytes.

@@ -9,7 +9,7 @@ use whimbrel_proto::config::{self, BufferSize};
 use whimbrel_scenario::quantity::{QueueLimit, Rate, TextVisitor};
 
 /// Number of packets that may wait for earlier ones: `"12 packets"`, a peak rate such as `"1 Mbit/s"` that is
-/// multiplied with the delay, or `"dynamic"`, the same with the rate at which data come.
+/// multiplied with the delay, or `"dynamic"`, the same with the rate at which data comes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReorderSize(pub BufferSize);
 
@@ -77,7 +77,7 @@ impl From<LossDetection> for config::LossDetection {
     }
 }
 
-/// Handling of data that arrive after the reorder buffer has given them up.
+/// Handling of data that arrives after the reorder buffer has given it up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {

@@ -73,7 +73,7 @@ impl FramedFlow {
     pub(super) fn new(flow: &FlowSetup<'_>, repair: &Repair) -> Self {
         Self { parts: flow.frame_parts(), viewer: Viewer::new(flow, repair), sent: 0 }
     }
-    /// The datagram in place of the source's placeholder, captured now. Its data have the capture time by the
+    /// The datagram in place of the source's placeholder, captured now. Its data has the capture time by the
     /// simulation's clock, which the viewer reads, and its mark the capture time by the end's clock.
     pub(super) fn datagram(&self, [now, local]: [Instant; 2], datagram: Datagram) -> Datagram {
         let Payload::Opaque { length, tag } = datagram.payload else { return datagram };

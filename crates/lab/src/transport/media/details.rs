@@ -41,7 +41,7 @@ pub struct Details {
     /// Frames of the encoder per second, for `traffic = "bulk"`.
     pub frame_rate: Frequency,
     /// Time for which data may wait at the sender: the encoder skips frames, and data of other traffic
-    /// expire.
+    /// expires.
     pub send_delay: Time,
     /// Time between reports of the receiver.
     pub report_interval: Time,

@@ -35,7 +35,7 @@ pub(super) fn overhead(repair: &Repair) -> u32 {
     }
 }
 
-/// A message of a model, and the data in it that are sent for the first time.
+/// A message of a model, and the data in it that is sent for the first time.
 #[derive(Clone, Debug)]
 struct ModelContent {
     message: Message,

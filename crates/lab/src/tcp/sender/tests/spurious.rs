@@ -116,7 +116,7 @@ fn a_spurious_timeout_is_undone() {
     let snapshot = script.sender.snapshot();
     assert_eq!((snapshot.phase, snapshot.undone), (SenderPhase::Open, 1));
     assert!(snapshot.cwnd >= 11.0, "{snapshot:?}");
-    // The rest is still on its way, and new data follow.
+    // The rest is still on its way, and new data follows.
     assert!(script.drain().iter().all(|segment| *segment >= 12));
 }
 
