@@ -69,7 +69,7 @@ use whimbrel_net::ServiceCode;
 const DCCP_PORT: u16 = 5001;
 /// The Service Code of servers.
 pub const SERVICE_CODE: &str = "perf";
-/// The Service Code in its place if the data are encrypted: RFC 5238, Section 3.6.
+/// The Service Code in its place if the data is encrypted: RFC 5238, Section 3.6.
 const SECURED_SERVICE_CODE: &str = "prfs";
 
 /// The Service Code of tests, of which `plain` is asked for, with encryption or without.

@@ -90,7 +90,7 @@ pub enum ServerNotice<'a> {
     Ready {
         /// Its address, for UDP and TCP.
         at: SocketAddr,
-        /// Its key, if data are encrypted.
+        /// Its key, if data is encrypted.
         key: Option<Fingerprint>,
     },
     /// A test has ended.

@@ -54,7 +54,7 @@ impl Reception {
         let is_set = self.lda.is_some() || self.reorder_s.is_some() || self.latency_s.is_some();
         is_set || self.loss_detection != Detection::Automatic
     }
-    /// The configuration by which a test's data are received at an end whose usual one is `config`.
+    /// The configuration by which a test's data is received at an end whose usual one is `config`.
     pub(crate) fn applied_to(&self, mut config: Config) -> Config {
         config.tune_tfrc(|tfrc| tfrc.differentiation = self.scheme().map(Differentiation::guarded));
         config.receive.reorder_delay = self.reorder_s.map(Duration::from_secs_f64);
