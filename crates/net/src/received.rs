@@ -26,7 +26,7 @@ pub struct Received {
     pub ecn: Ecn,
     /// Time of its reception from the kernel, or of its release by the reorder buffer, on the socket's clock.
     pub arrival: Instant,
-    /// `true` if its data are known to be corrupt (RFC 4340, Section 9.3): only if the configuration
+    /// `true` if its data is known to be corrupt (RFC 4340, Section 9.3): only if the configuration
     /// requests such data.
     pub corrupt: bool,
     /// `true` if the path had lost it, and [repair](crate::Setup::repaired) brought it.

@@ -20,7 +20,7 @@ const HEAD_COVERAGE: u8 = 9;
 
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///
-/// A [`Config`] alone is one without security: data travel in the clear. With [`Setup::secured`] they are
+/// A [`Config`] alone is one without security: data travels in the clear. With [`Setup::secured`] it is
 /// encrypted by DTLS 1.3 over DCCP (RFC 5238), and both ends authenticate each other before
 /// [`Socket::connect`](crate::Socket::connect) and [`Listener::accept`](crate::Listener::accept) return.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use crate::dtls::{Security, SharedSecret};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Protection {
-    /// None: data travel in the clear, and anyone can send them.
+    /// None: data travels in the clear, and anyone can send it.
     Plaintext,
     /// DTLS with the keys that both ends derive from a secret.
     Secret(SharedSecret),
