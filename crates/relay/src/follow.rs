@@ -53,7 +53,7 @@ pub(crate) struct Follow {
     freezes: bool,
     /// Lost datagrams are repaired.
     repairs: bool,
-    /// The data that are frozen.
+    /// The data that is frozen.
     frozen: Option<FreezeScope>,
     /// The other end does not send to the new address yet.
     is_moving: bool,

@@ -136,7 +136,7 @@ pub type KeyCheck = Arc<dyn Fn(Option<Fingerprint>) -> anyhow::Result<()> + Send
 /// Keys, and what is to happen without.
 #[derive(Clone, Default)]
 pub struct Protection {
-    /// Keys of this end, and those that it trusts; `None`: data travel in the clear.
+    /// Keys of this end, and those that it trusts; `None`: data travels in the clear.
     pub security: Option<Security>,
     /// Data may travel in the clear to other hosts than this one.
     pub is_plaintext_allowed: bool,

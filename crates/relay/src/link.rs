@@ -42,7 +42,7 @@ pub(super) struct View {
     pub(super) repair: Option<RepairView>,
     /// Age up to which a datagram that is sent arrives in time, where repair limits the latency.
     pub(super) budget: Option<Duration>,
-    /// The rate at which this end's data arrive, by the peer's reports, in bit/s.
+    /// The rate at which this end's data arrives, by the peer's reports, in bit/s.
     pub(super) delivered_bps: Option<f64>,
 }
 

@@ -2,7 +2,7 @@
 //! before bulk.
 //!
 //! A lane that waits while a more urgent one is served gets a share of what that sends, so that it is never
-//! starved. Bulk data leave only while the path has no queue, apart from that share and from one datagram a
+//! starved. Bulk data leaves only while the path has no queue, apart from that share and from one datagram a
 //! second: what is urgent would have to wait there as well.
 
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ const BULK_AGE: Duration = Duration::from_secs(30);
 /// send a list of a thousand parameters at once.
 const MOST: [usize; 3] = [1024, 256, 1024];
 const MOST_BYTES: usize = 1 << 20;
-/// Time after which bulk data leave although the path has a queue.
+/// Time after which bulk data leaves although the path has a queue.
 const BULK_PAUSE: Duration = Duration::from_secs(1);
 /// Time for which an end that has sent commands or values keeps the transport's queue short, and the
 /// longest time between two values that are worth it: a heartbeat each second is not.

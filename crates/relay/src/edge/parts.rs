@@ -14,8 +14,8 @@
 //!
 //! Parts are of one size, or differ by a byte, and leave one behind the other. A datagram of which one is
 //! lost is lost. What an end keeps of incomplete datagrams is limited in number, in bytes and in time, for
-//! each peer and for all of them. Bulk data have as much time as they wait at the sender, because all else
-//! leaves between their parts.
+//! each peer and for all of them. Bulk data has as much time as it waits at the sender, because all else
+//! leaves between its parts.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
