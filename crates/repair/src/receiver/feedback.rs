@@ -6,7 +6,7 @@
 //! - When an answer is complete and more is missing, or when it should be: one round trip after the report.
 //! - Otherwise rarely, for the sender's estimates, and a few times after the last arrival.
 //!
-//! A sender that pauses gets no reports. Data that were asked for are expected for the latency, and further
+//! A sender that pauses gets no reports. Data that was asked for is expected for the latency, and further
 //! frames for two seconds.
 
 use alloc::collections::VecDeque;
