@@ -41,7 +41,7 @@
 //! - Options are typed values in a small vector inside the packet, so that a simulated packet with a few
 //!   options needs no allocation; variable parts (Ack Vectors, preference lists) are stored inline while
 //!   short.
-//! - Application data are either bytes or, in simulations, only a length and a tag (`wire::Payload`), so that
+//! - Application data is either bytes or, in simulations, only a length and a tag (`wire::Payload`), so that
 //!   no video is copied through memory to compute its arrival times.
 #![no_std]
 extern crate alloc;

@@ -80,7 +80,7 @@ fn single_byte(kind: u8) -> DccpOption {
     }
 }
 
-/// An option of more than one byte; `Unknown` if the data are invalid for its type.
+/// An option of more than one byte; `Unknown` if the data is invalid for its type.
 fn from_data(kind: u8, data: &[u8]) -> DccpOption {
     known_from_data(kind, data)
         .unwrap_or_else(|| DccpOption::Unknown { kind, data: OptionBytes::from_slice(data) })

@@ -23,11 +23,11 @@ pub enum DropCode {
     ApplicationNotListening,
     /// 2: a receive buffer was full.
     ReceiveBuffer,
-    /// 3: the data were corrupt.
+    /// 3: the data was corrupt.
     Corrupt,
     /// 4 to 6: reserved.
     Reserved(u8),
-    /// 7: the data were corrupt and delivered nevertheless.
+    /// 7: the data was corrupt and delivered nevertheless.
     DeliveredCorrupt,
 }
 
@@ -152,7 +152,7 @@ impl DataDroppedBuilder {
             left -= taken;
         }
     }
-    /// The options: as many as required at 253 blocks each. None if no data were dropped, as the absence of
+    /// The options: as many as required at 253 blocks each. None if no data was dropped, as the absence of
     /// the option has the same meaning.
     pub fn into_options(self) -> impl Iterator<Item = DccpOption> {
         let blocks = if self.drops { self.blocks } else { OptionBytes::new() };

@@ -64,7 +64,7 @@ pub enum MultipathOption {
     Confirm(Confirmations),
     /// 1, MP_JOIN, on Request and Response: adds a subflow (Section 3.2.2).
     Join(Join),
-    /// 2, MP_FAST_CLOSE, on Reset: ends the multipath connection; the data are the receiver's key (Section
+    /// 2, MP_FAST_CLOSE, on Reset: ends the multipath connection; the data is the receiver's key (Section
     /// 3.2.3).
     FastClose(OptionBytes),
     /// 3, MP_KEY, on Request and Response: begins a multipath connection (Section 3.2.4).
@@ -81,7 +81,7 @@ pub enum MultipathOption {
     RemoveAddress(RemoveAddress),
     /// 9, MP_PRIO: the priority of this path (Section 3.2.10).
     Priority(PathPriority),
-    /// 10, MP_CLOSE, on CloseReq and Close: ends the multipath connection in order; the data are the
+    /// 10, MP_CLOSE, on CloseReq and Close: ends the multipath connection in order; the data is the
     /// receiver's key (Section 3.2.11).
     Close(OptionBytes),
     /// 11, MP_EXP: for private use (Section 3.2.12).

@@ -158,7 +158,7 @@ impl ProbeRule {
 }
 
 impl<'a> TfrcOption<'a> {
-    /// Decodes an option; `None` if it is none of these or its data have an invalid length.
+    /// Decodes an option; `None` if it is none of these or its data has an invalid length.
     pub fn parse(option: &'a DccpOption) -> Option<Self> {
         let DccpOption::CcidSpecific { kind, data } = option else {
             return None;

@@ -86,7 +86,7 @@ fn split_element(list: &[u8]) -> Option<Element<'_>> {
 }
 
 fn push_element(list: &mut OptionBytes, data: &[u8]) {
-    // An option's data have 253 bytes at most.
+    // An option's data has 253 bytes at most.
     list.extend_from_slice(&[MULTIPATH, (2 + data.len()) as u8]);
     list.extend_from_slice(data);
 }
