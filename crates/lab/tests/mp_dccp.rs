@@ -183,7 +183,8 @@ traffic = {{ kind = "cbr", rate = "800 kbit/s" }}
     run(&document.plan().expect("a plan"), 1)
 }
 
-/// The table of `docs/multipath.md`: `cargo test -p whimbrel-lab --test all mp_dccp::table -- --nocapture` prints it.
+/// The table of `docs/multipath.md`, which this prints: `cargo test -p whimbrel-lab --test all
+/// mp_dccp::table -- --nocapture`.
 #[test]
 fn the_table_of_handovers() {
     let freeze = r#"freeze = { flows = ["video"], lead = "200 ms", lag = "0.1 ms" }"#;

@@ -27,7 +27,8 @@ fn the_least_overhead_is_within_15_percent_of_the_bound() {
         let outcome = simulation::run(bound.row, 3_000, frames, 1);
         let least = bound.overhead.expect("a bound");
         assert!(outcome.overhead <= table::MORE * least, "{}", bound.line(&outcome));
-        // At most one frame is expected to be missed, with repeats alone some forty; five or more have a probability below 1 %.
+        // At most one frame is expected to be missed, with repeats alone some forty; five or more have a
+        // probability below 1 %.
         assert!(outcome.missed < 5, "{}", bound.line(&outcome));
     }
 }

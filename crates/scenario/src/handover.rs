@@ -53,9 +53,9 @@ pub enum HandoverDuration {
     Recorded(RecordedHandovers),
 }
 
-/// Durations of recorded handovers: from the command until the random access to the new cell has ended, after which data flow
-/// again, for three kinds of cellular networks (Hassan and others, SIGCOMM 2022: "HO" and "RCH", whose sum is their Figure 9,
-/// of the handovers that have both). Only quantiles are kept.
+/// Durations of recorded handovers, for three kinds of cellular networks: from the command until the random
+/// access to the new cell has ended, after which data flows again (Hassan and others, SIGCOMM 2022: "HO" and
+/// "RCH", whose sum is their Figure 9, of the handovers that have both). Only quantiles are kept.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RecordedHandovers {
     name: &'static str,

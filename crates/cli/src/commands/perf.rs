@@ -135,8 +135,8 @@ pub(crate) struct ClientArgs {
     /// time_s,size_bytes or time_s,size_bytes,frame,type, one line per datagram.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"], help_heading = ADVANCED, hide_short_help = true)]
     schedule: Option<PathBuf>,
-    /// Application data per datagram, in bytes; with --tcp, bytes per write [default: 1200; with --tcp 128 kB, or what arises
-    /// in 10 ms at the rate]
+    /// Application data per datagram, in bytes; with --tcp, bytes per write [default: 1200; with --tcp 128
+    /// kB, or what arises in 10 ms at the rate]
     #[arg(long, short = 'l', value_parser = clap::value_parser!(u32).range(i64::from(MIN_SIZE)..=i64::from(LARGEST_WRITE)))]
     size: Option<u32>,
     /// Duration of the test, such as 10s or 2min, or a number of seconds [default: 10]

@@ -8,8 +8,8 @@ use whimbrel_units::{Duration, Instant};
 /// number of packets ends the sooner, the more packets there are. The library doubles its own intervals, and
 /// so cannot repeat a flight that often.
 pub(super) const REPEAT_INTERVAL: Duration = Duration::from_millis(500);
-/// The same for the first repetitions of a session: two round-trip times, but at least this. An end bounds the
-/// bytes of a handshake that it receives, so that the repetitions of 30 s have to be few.
+/// The same for the first repetitions of a session: two round-trip times, but at least this. An end bounds
+/// the bytes of a handshake that it receives, so that the repetitions of 30 s have to be few.
 const QUICK_REPEAT_INTERVAL: Duration = Duration::from_millis(100);
 const QUICK_REPEATS: u32 = 24;
 

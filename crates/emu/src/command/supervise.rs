@@ -65,7 +65,8 @@ impl Entry {
         }
         self.return_to_directory()?;
         unshare(CloneFlags::CLONE_NEWPID)?;
-        // A program that changes the host's name changes its own. Kernels without such namespaces start it, too.
+        // A program that changes the host's name changes its own. Kernels without such namespaces start it,
+        // too.
         let _ = unshare(CloneFlags::CLONE_NEWUTS);
         // SAFETY: parent and child use system calls only.
         if let ForkResult::Parent { child } = unsafe { fork() }? {

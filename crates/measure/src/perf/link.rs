@@ -75,7 +75,8 @@ impl Link {
         }
     }
 
-    /// Sends one datagram that is stale `stale_after` from now. Never waits; returns `false` if it was refused.
+    /// Sends one datagram that is stale `stale_after` from now. Never waits; returns `false` if it was
+    /// refused.
     pub(crate) fn send_live(
         &self,
         payload: &Bytes,

@@ -63,8 +63,8 @@ pub struct ReceiverFigures {
     /// Frames of which a datagram is missing.
     #[serde(default)]
     pub frames_given_up: u64,
-    /// Lateness of overtaken packets since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder` needed by
-    /// half of them, by 95 %, by 99 %, and by all. Zero if there were none.
+    /// Lateness of overtaken packets since the start of the test (RFC 4737, Section 4.3): the delay of
+    /// `--reorder` needed by half of them, by 95 %, by 99 %, and by all. Zero if there were none.
     #[serde(default)]
     pub lateness_p50_s: f64,
     #[serde(default)]

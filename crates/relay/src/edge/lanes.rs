@@ -199,7 +199,7 @@ impl Lanes {
         }
         let most = MOST[place];
         while plains.waiting.len() >= most || plains.bytes + bytes.len() > MOST_BYTES {
-            // A program that sends bulk data faster than the path carries them is told by those that are missing at the end.
+            // Data missing at the end tell a program that it sends bulk data faster than the path carries.
             let oldest = if lane == Lane::Bulk { None } else { plains.remove(0) };
             self.drops.add(oldest.as_ref().map_or(&bytes, |oldest| &oldest.bytes), lane, Reason::Overflow);
             if oldest.is_none() {

@@ -136,7 +136,8 @@ impl Stream {
     pub(crate) fn is_whole(&self) -> bool {
         *self != Self::Recognized
     }
-    /// The lane of a datagram of a flow with that number, and the keys of its values; [`Lane::Media`] has none.
+    /// The lane of a datagram of a flow with that number, and the keys of its values; [`Lane::Media`] has
+    /// none.
     pub(crate) fn classify(&self, flow: u16, datagram: &[u8]) -> (Lane, Keys) {
         let (lane, found) = match self {
             Self::Recognized => mavlink::classify(datagram).unwrap_or((Lane::Media, Keys::default())),

@@ -43,7 +43,8 @@ impl Below {
 impl Watch {
     /// The next change. Cancel safe.
     ///
-    /// The futures of the ends that move are large, and are not part of this one: a server has one for each connection.
+    /// The futures of the ends that move are large, and are not part of this one: a server has one for each
+    /// connection.
     ///
     /// # Errors
     /// The link or the interfaces cannot be followed any more.

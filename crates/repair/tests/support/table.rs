@@ -83,8 +83,8 @@ impl Verdict {
     }
 }
 
-/// The number that is exceeded with a probability of 0.5 to 0.7 % if `mean` events are expected, for means from 2
-/// to 20 by the distribution of Poisson.
+/// The number that is exceeded with a probability of 0.5 to 0.7 % if `mean` events are expected, for means
+/// from 2 to 20 by the distribution of Poisson.
 fn most_by_chance(mean: f64) -> u64 {
     (mean + 2.6 * mean.sqrt()).round() as u64
 }

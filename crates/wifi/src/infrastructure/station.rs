@@ -265,8 +265,8 @@ impl<R: Random + Clone> Client<R> {
             }
             State::Authenticating(..) | State::Associating(..) => self.try_next(now),
             State::Securing(candidate) => self.arrive(now, candidate),
-            // The beacons have failed to arrive. Data and acknowledgements show as well that the access point is in reach: in a
-            // crowded cell, beacons collide for longer than that.
+            // The beacons have failed to arrive. Data and acknowledgements show as well that the access point
+            // is in reach: in a crowded cell, beacons collide for longer than that.
             State::Associated(candidate) => match self.silence_ends(candidate) {
                 Some(end) if end > now => self.deadline = Some(end),
                 _ => self.leave(now, candidate, false),

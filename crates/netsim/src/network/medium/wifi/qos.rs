@@ -2,8 +2,8 @@
 //!
 //! Each station takes packets from its queues as long as its MAC has room for them, aggregates them and
 //! keeps the order of what it receives. Without roles, all stations of the medium know each other from the
-//! beginning, and stations with an access point send to it alone. With roles, they associate by frames, as in a
-//! [`WifiMedium`](super::WifiMedium). Block acknowledgements are agreed off the air.
+//! beginning, and stations with an access point send to it alone. With roles, they associate by frames, as in
+//! a [`WifiMedium`](super::WifiMedium). Block acknowledgements are agreed off the air.
 
 mod captured;
 mod content;
