@@ -245,51 +245,38 @@ int whimbrel_config_plaintext(whimbrel_config *config);
 
 // Secures connections by a secret that both ends have: 20 random bytes or more. Both ends derive keys from
 // it; a passphrase could be guessed from recorded handshakes.
-int whimbrel_config_secret(whimbrel_config *config,
-                           const void *secret,
-                           size_t size);
+int whimbrel_config_secret(whimbrel_config *config, const void *secret, size_t size);
 
 // Authenticates this end by the private key in a file: PEM (PKCS #8) of the curve P-256 or P-384, as
 // `whimbrel key`, `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` and others make it.
 // certificate_path names the certificate that an authority has issued for it, or is NULL.
-int whimbrel_config_key_file(whimbrel_config *config,
-                             const char *path,
-                             const char *certificate_path);
+int whimbrel_config_key_file(whimbrel_config *config, const char *path, const char *certificate_path);
 
 // Trusts the peer with that key: "SHA256:" and 43 characters. More calls trust more peers.
 int whimbrel_config_trust_fingerprint(whimbrel_config *config, const char *fingerprint);
 
 // Trusts peers with a certificate of one of the authorities in a PEM file, for the host `name`, or for any
 // host if `name` is NULL.
-int whimbrel_config_trust_authorities(whimbrel_config *config,
-                                      const char *path,
-                                      const char *name);
+int whimbrel_config_trust_authorities(whimbrel_config *config, const char *path, const char *name);
 
 // Writes the fingerprint of the key of whimbrel_config_key_file, which peers trust, with a zero behind it:
 // 51 bytes.
-int whimbrel_config_fingerprint(const whimbrel_config *config,
-                                char *out,
-                                size_t size);
+int whimbrel_config_fingerprint(const whimbrel_config *config, char *out, size_t size);
 
 // Sets the Service Code (RFC 4340, Section 8.1.2), which names the application. Both ends need the same.
 int whimbrel_config_service_code(whimbrel_config *config, uint32_t code);
 
 // Sets the congestion control of both directions: 2 is TCP-like (RFC 4341), 3 TFRC with a smooth rate (RFC
 // 4342), 4 TFRC for small packets (RFC 5622).
-int whimbrel_config_ccid(whimbrel_config *config,
-                         uint8_t ccid);
+int whimbrel_config_ccid(whimbrel_config *config, uint8_t ccid);
 
 // Limits the send queue to a number of datagrams and of bytes. If it is full, the oldest datagram is
 // dropped, or, if `refuse` is true, the new one is refused with WHIMBREL_AGAIN.
-int whimbrel_config_send_queue(whimbrel_config *config,
-                               size_t datagrams,
-                               size_t bytes,
-                               bool refuse);
+int whimbrel_config_send_queue(whimbrel_config *config, size_t datagrams, size_t bytes, bool refuse);
 
 // Limits the number of received datagrams that wait for the application; beyond it the oldest is dropped.
 // The default is 4096.
-int whimbrel_config_receive_queue(whimbrel_config *config,
-                                  size_t datagrams);
+int whimbrel_config_receive_queue(whimbrel_config *config, size_t datagrams);
 
 // Sets the time after which a peer without any sign of life is given up. The default is a minute.
 int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
@@ -297,21 +284,18 @@ int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 // Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
 // arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
 // are not repaired in time are lost.
-int whimbrel_config_latency(whimbrel_config *config,
-                            uint32_t latency_ms);
+int whimbrel_config_latency(whimbrel_config *config, uint32_t latency_ms);
 
 // Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler`
 // names what chooses the path of each datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on
 // every path), "cheapest-first", "coded" (for connections with a latency) or "handover". A client has the
 // paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
-int whimbrel_config_multipath(whimbrel_config *config,
-                              const char *scheduler);
+int whimbrel_config_multipath(whimbrel_config *config, const char *scheduler);
 
 // Adds a path from a local address, such as "192.0.2.10", which should be one of an interface of its own.
 // The first one carries the handshake, and the others join afterwards. More calls add more paths. Of a
 // listener, it is a further address at which paths arrive.
-int whimbrel_config_add_path(whimbrel_config *config,
-                             const char *local);
+int whimbrel_config_add_path(whimbrel_config *config, const char *local);
 
 // Offers the peer to freeze the connection over outages, and moves of the client to other addresses. Both
 // ends have to offer them.
@@ -352,8 +336,7 @@ whimbrel_socket *whimbrel_accept(const whimbrel_listener *listener);
 
 // Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative.
 // Returns 1 if it is, and 0 if not.
-int whimbrel_listener_wait(const whimbrel_listener *listener,
-                           int64_t timeout_ms);
+int whimbrel_listener_wait(const whimbrel_listener *listener, int64_t timeout_ms);
 
 // Starts the thread that drives sockets. A program needs one.
 whimbrel_runtime *whimbrel_runtime_new(void);
@@ -364,8 +347,7 @@ void whimbrel_runtime_free(whimbrel_runtime *runtime);
 // Frees a runtime, which may be NULL. Waits for at most timeout_ms milliseconds until the connections of
 // freed sockets are closed, with all that was sent. Returns 1 if they are, and 0 if some are not, or if some
 // sockets are not freed: the thread then ends after the last of them.
-int whimbrel_runtime_close(whimbrel_runtime *runtime,
-                           uint32_t timeout_ms);
+int whimbrel_runtime_close(whimbrel_runtime *runtime, uint32_t timeout_ms);
 
 // Begins to connect to the DCCP port `port` behind the UDP address `address`, such as "192.0.2.1:6511" or
 // "host:6511". The descriptor is readable when the handshake has ended; whimbrel_state returns its result.
@@ -394,8 +376,7 @@ int whimbrel_state(const whimbrel_socket *socket);
 
 // Waits until the descriptor is readable, or for timeout_ms milliseconds; forever if that is negative.
 // Returns 1 if it is, and 0 if not.
-int whimbrel_wait(const whimbrel_socket *socket,
-                  int64_t timeout_ms);
+int whimbrel_wait(const whimbrel_socket *socket, int64_t timeout_ms);
 
 // Like whimbrel_wait, for the descriptor of events.
 int whimbrel_wait_event(const whimbrel_socket *socket, int64_t timeout_ms);
@@ -412,24 +393,18 @@ int whimbrel_send(const whimbrel_socket *socket,
 
 // Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL.
 // Returns its size, which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
-int64_t whimbrel_recv(const whimbrel_socket *socket,
-                      void *buffer,
-                      size_t size,
-                      whimbrel_datagram *datagram);
+int64_t whimbrel_recv(const whimbrel_socket *socket, void *buffer, size_t size, whimbrel_datagram *datagram);
 
 // Returns the time in nanoseconds on the clock of the socket.
 int64_t whimbrel_now(const whimbrel_socket *socket);
 
 // Writes the fingerprint of the key by which the peer has authenticated itself, with a zero behind it: 51
 // bytes; empty if nothing secures the connection.
-int whimbrel_peer(const whimbrel_socket *socket,
-                  char *out,
-                  size_t size);
+int whimbrel_peer(const whimbrel_socket *socket, char *out, size_t size);
 
 // Freezes the connection for an outage of the path: WHIMBREL_FREEZE_LOCAL, _REMOTE or _BOTH. The peer takes
 // part if both ends have whimbrel_config_mobile.
-int whimbrel_freeze(const whimbrel_socket *socket,
-                    int scope);
+int whimbrel_freeze(const whimbrel_socket *socket, int scope);
 
 // Ends a freeze: the rate is what it was before.
 int whimbrel_unfreeze(const whimbrel_socket *socket, int scope);
@@ -443,9 +418,7 @@ int whimbrel_get_stats(const whimbrel_socket *socket, whimbrel_stats *stats);
 
 // Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a
 // connection over one path has none.
-int whimbrel_get_path(const whimbrel_socket *socket,
-                      size_t index,
-                      whimbrel_path *path);
+int whimbrel_get_path(const whimbrel_socket *socket, size_t index, whimbrel_path *path);
 
 #ifdef __cplusplus
 }  // extern "C"

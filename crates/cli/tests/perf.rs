@@ -95,8 +95,11 @@ fn a_schedule_is_sent_over_and_over_with_its_sizes() {
     assert_eq!(record["plan"]["size"], json!(1200));
     write("time_s,size_bytes\n0,1401\n");
     let output = finish(server.client(&["--schedule", file]));
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("its largest datagram has 1401 bytes"), "{output:?}");
+    let output = finish(server.client(&["--schedule", "no-such-file"]));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no-such-file: No such file"), "{output:?}");
 }
 
 #[test]
@@ -190,6 +193,9 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
                 "delay_variation_p99_s",
                 "duplicates",
                 "ecn_marked",
+                "frames_given_up",
+                "frames_repaired",
+                "frames_whole",
                 "in_time",
                 "jitter_s",
                 "lateness_max_s",

@@ -19,6 +19,12 @@ pub(crate) const ACK: u8 = 26;
 pub(crate) const SECRET: usize = 32;
 /// Bytes of the header of a handshake message (RFC 9147, Section 5.2).
 pub(crate) const MESSAGE_HEADER: usize = 12;
+/// Bytes of an acknowledgement before its record numbers, and of each (RFC 9147, Section 7).
+pub(crate) const ACK_HEADER: usize = 2;
+pub(crate) const ACKED_NUMBER: usize = 16;
+/// Record numbers of an acknowledgement of a whole handshake: several transmissions of a flight with usual
+/// certificates. It is shorter than any datagram of the flight.
+const MOST_ACKED: usize = 32;
 /// Labels of the first traffic secrets for data (RFC 8446, Section 7.1; RFC 9147, Section 5.9).
 const CLIENT_LABEL: &[u8] = b"dtls13c ap traffic";
 const SERVER_LABEL: &[u8] = b"dtls13s ap traffic";
@@ -37,8 +43,9 @@ pub(crate) struct Observed {
     /// `message_seq` that follows the last handshake message sent, and received.
     pub(crate) next_sent: u16,
     pub(crate) next_received: u16,
-    /// Content of the last acknowledgement sent.
-    pub(crate) acknowledgement: Vec<u8>,
+    /// The newest record numbers that were acknowledged, in their encoding. Each acknowledgement has those of
+    /// new records only, and the peer needs all of them.
+    pub(crate) acknowledged: Vec<u8>,
 }
 
 thread_local! {
@@ -66,7 +73,11 @@ impl Observed {
                         *next = (*next).max(number.saturating_add(1));
                     }
                 }
-                ACK if is_sent => observed.acknowledgement = content.to_vec(),
+                ACK if is_sent => {
+                    let all = &mut observed.acknowledged;
+                    all.extend(content.get(ACK_HEADER..).unwrap_or_default());
+                    all.drain(..all.len().saturating_sub(MOST_ACKED * ACKED_NUMBER));
+                }
                 _ => {}
             }
         });

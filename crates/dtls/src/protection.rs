@@ -13,12 +13,13 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use whimbrel_proto::Role;
 use whimbrel_units::{Duration, Instant};
-use zeroize::Zeroizing;
 
 use self::keys::Keys;
 use self::update::{KEY_UPDATE, Update, key_update};
 use self::window::Window;
-use crate::observer::{ACK, ALERT, DATA, HANDSHAKE, MESSAGE_HEADER, Observed, messages, split_type};
+use crate::observer::{
+    ACK, ACK_HEADER, ACKED_NUMBER, ALERT, DATA, HANDSHAKE, MESSAGE_HEADER, Observed, messages, split_type,
+};
 
 #[cfg(test)]
 pub(crate) use self::window::REACH;
@@ -27,7 +28,7 @@ pub(crate) use self::window::REACH;
 pub const RECORD_OVERHEAD: usize = keys::HEADER + 1 + keys::TAG;
 /// The epoch of the first data (RFC 9147, Section 6.1), and the last one of the handshake.
 const FIRST_EPOCH: u64 = 3;
-const HANDSHAKE_EPOCH: u8 = 2;
+pub(crate) const HANDSHAKE_EPOCH: u8 = 2;
 /// Records sealed with one key after which it changes, unless set, and at which it must have changed. AES-GCM
 /// may have 2^24.5 full records (RFC 9147, Section 4.5.3).
 const REKEY_AFTER: u64 = 1 << 23;
@@ -36,8 +37,6 @@ const LAST_NUMBER: u64 = 1 << 24;
 const MOST_FORGED: u64 = 1 << 36;
 /// Least time between two repetitions of the last acknowledgement of the handshake.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
-/// Bytes of a record number in an acknowledgement (RFC 9147, Section 7).
-const ACKED_NUMBER: usize = 16;
 /// Descriptions of alerts that end nothing else (RFC 8446, Section 6.1).
 const CLOSE_NOTIFY: u8 = 0;
 const USER_CANCELED: u8 = 90;
@@ -89,9 +88,10 @@ pub(crate) struct Protection {
     /// Records per key.
     rekey_after: u64,
     forged: u64,
-    /// Content of the acknowledgement of the peer's last flight; empty if this end has sent none.
+    /// Content of an acknowledgement of the peer's handshake; empty if this end has sent none.
     acknowledgement: Vec<u8>,
-    acknowledged: Option<Instant>,
+    /// The last time at which it was repeated.
+    repeated: Option<Instant>,
     /// Epoch and number of the peer's last record.
     closed_at: Option<(u64, u64)>,
 }
@@ -126,7 +126,7 @@ impl Protection {
             rekey_after: rekey_after.unwrap_or(REKEY_AFTER).min(REKEY_AFTER),
             forged: 0,
             acknowledgement: Vec::new(),
-            acknowledged: None,
+            repeated: None,
             closed_at: None,
         })
     }
@@ -135,7 +135,9 @@ impl Protection {
     pub(crate) fn take_over(&mut self, observed: Observed) {
         self.next_message = observed.next_sent;
         self.next_peer_message = observed.next_received;
-        self.acknowledgement = observed.acknowledgement;
+        if !observed.acknowledged.is_empty() {
+            self.acknowledgement = acknowledgement(&observed.acknowledged);
+        }
     }
     /// Notes a record that the library has protected: its number is used.
     pub(crate) fn note_sent(&mut self, record: &[u8]) {
@@ -208,7 +210,6 @@ impl Protection {
             if self.forged >= MOST_FORGED {
                 return Err(Exhausted::Forged);
             }
-            self.repeat_acknowledgement(now, record, outgoing);
             return Ok(Meaning::Nothing);
         };
         // RFC 9147, Section 5.10: later records are no longer the peer's.
@@ -271,15 +272,12 @@ impl Protection {
     /// Acknowledges a record with handshake messages, a repeated one as well: the acknowledgement before may
     /// be lost.
     fn acknowledge(&mut self, epoch: u64, number: u64, outgoing: &mut VecDeque<Bytes>) {
-        let mut content = Zeroizing::new([0; 2 + ACKED_NUMBER]);
-        content[..2].copy_from_slice(&(ACKED_NUMBER as u16).to_be_bytes());
-        content[2..10].copy_from_slice(&epoch.to_be_bytes());
-        content[10..].copy_from_slice(&number.to_be_bytes());
-        outgoing.push_back(self.sending.seal(&*content, ACK));
+        let numbers = [epoch, number].map(u64::to_be_bytes).concat();
+        outgoing.push_back(self.sending.seal(&acknowledgement(&numbers), ACK));
     }
     /// Changes the keys for sending if the peer has the message about them.
     fn handle_acknowledgement(&mut self, content: &[u8]) {
-        let numbers = content.get(2..).unwrap_or_default().chunks_exact(ACKED_NUMBER);
+        let numbers = content.get(ACK_HEADER..).unwrap_or_default().chunks_exact(ACKED_NUMBER);
         let mut numbers = numbers.map(|number| {
             let (epoch, number) = number.split_at(8);
             [epoch, number].map(|part| u64::from_be_bytes(part.try_into().expect("eight bytes")))
@@ -300,18 +298,18 @@ impl Protection {
         update.send(&mut self.sending, outgoing);
         self.update = Some(update);
     }
-    /// Repeats the acknowledgement of the handshake to a peer that repeats its last flight. Nothing of such a
-    /// record is authentic, as its keys are gone: the answer is not longer.
-    fn repeat_acknowledgement(&mut self, now: Instant, record: &[u8], outgoing: &mut VecDeque<Bytes>) {
-        let is_due = self.acknowledged.is_none_or(|last| now.saturating_since(last) >= ACK_INTERVAL);
-        let size = self.acknowledgement.len() + RECORD_OVERHEAD;
-        if epoch_bits(record) == Some(HANDSHAKE_EPOCH)
-            && self.receiving.epoch == FIRST_EPOCH
-            && !self.acknowledgement.is_empty()
-            && record.len() >= size
-            && is_due
-        {
-            self.acknowledged = Some(now);
+    /// Repeats the acknowledgement of the handshake to a peer that repeats its last flight by a datagram of
+    /// this many bytes. Nothing of it is authentic, as its keys are gone: the answer is not longer.
+    pub(crate) fn repeat_acknowledgement(
+        &mut self,
+        now: Instant,
+        size: usize,
+        outgoing: &mut VecDeque<Bytes>,
+    ) {
+        let is_due = self.repeated.is_none_or(|last| now.saturating_since(last) >= ACK_INTERVAL);
+        let fits = self.acknowledgement.len() + RECORD_OVERHEAD <= size;
+        if self.receiving.epoch == FIRST_EPOCH && !self.acknowledgement.is_empty() && fits && is_due {
+            self.repeated = Some(now);
             outgoing.push_back(self.sending.seal(&self.acknowledgement, ACK));
         }
     }
@@ -329,6 +327,11 @@ impl Receiving {
     fn new(epoch: u64, keys: Keys) -> Self {
         Self { epoch, keys, window: Window::default() }
     }
+}
+
+/// The content of an acknowledgement of records with these numbers.
+fn acknowledgement(numbers: &[u8]) -> Vec<u8> {
+    [&(numbers.len() as u16).to_be_bytes(), numbers].concat()
 }
 
 /// The low bits of the epoch of a protected record; `None` for others.

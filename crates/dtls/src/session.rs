@@ -15,7 +15,7 @@ use self::handshake::{Handshake, LONGEST_INTERVAL};
 use self::records::Records;
 use crate::clock::{SessionClock, today};
 use crate::observer::DATA;
-use crate::protection::{Exhausted, Meaning, Protection, epoch_bits};
+use crate::protection::{Exhausted, HANDSHAKE_EPOCH, Meaning, Protection, epoch_bits};
 use crate::{Fingerprint, Security, SecurityError};
 
 /// The largest datagram of a record: RFC 9147, Section 4.
@@ -272,6 +272,11 @@ impl Session {
                 Err(why) => return self.exhaust(why),
             }
             has_effect = true;
+        }
+        if let Some(protection) = self.protection.as_mut().filter(|_| !has_effect)
+            && Records(datagram).any(|record| epoch_bits(record) == Some(HANDSHAKE_EPOCH))
+        {
+            protection.repeat_acknowledgement(now, datagram.len(), &mut self.outgoing);
         }
         if !has_effect && self.outgoing.len() == before {
             self.ignored += 1;

@@ -7,6 +7,8 @@ use std::time::{Duration as StdDuration, Instant as StdInstant};
 use dimpl::crypto::aws_lc_rs::default_provider;
 use dimpl::{Config, Dtls, DtlsCertificate, Output};
 
+use zeroize::Zeroizing;
+
 use super::*;
 use crate::{Identity, Security, Session, SessionEvent, Trust};
 
