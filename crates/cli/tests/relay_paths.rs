@@ -159,6 +159,7 @@ fn an_encrypted_stream_takes_both_paths_and_each_has_its_figures() {
     let least = f64::from(sent) * 502.0;
     // What comes late is asked for, and repeated.
     let most = 1.2 * least * (1.0 + rate["repair"]["overhead"].as_f64().expect("a share"));
+    println!("{bytes:?} of {least} to {most}; {}", rate["repair"]);
     assert!(
         bytes.iter().all(|bytes| *bytes > 0.25 * all) && (least..most).contains(&all),
         "{bytes:?} of {least} to {most}"

@@ -125,7 +125,7 @@ pub trait Scheduler: fmt::Debug + Send {
     ///
     /// The caller sends the datagram on the chosen paths.
     fn select(&mut self, now: Instant, size: usize, paths: &[PathView]) -> Option<Selection>;
-    /// The same for a datagram of that purpose, which some schedulers do not distinguish.
+    /// The same for a datagram of that purpose, which most schedulers do not distinguish.
     fn select_for(
         &mut self,
         purpose: Purpose,
@@ -213,20 +213,6 @@ fn permitted(paths: &[PathView]) -> u32 {
 fn mask(paths: &[PathView], condition: impl Fn(&PathView) -> bool) -> u32 {
     let bits = paths.iter().take(MAX_PATHS).enumerate().filter(|(_, path)| condition(path));
     bits.fold(0, |bits, (index, _)| bits | 1 << index)
-}
-
-/// The path with the least round-trip time; one without a measurement comes first.
-fn fastest<'a>(paths: impl Iterator<Item = (usize, &'a PathView)>) -> Option<usize> {
-    let rank = |(_, path): &(usize, &PathView)| (path.rtt, core::cmp::Reverse(path.priority));
-    paths.min_by_key(rank).map(|(index, _)| index)
-}
-
-/// The fastest path, and copies on all others that may send. For feedback: it is small, and a path that has
-/// failed without a sign must not keep it from the sender.
-fn on_all(paths: &[PathView]) -> Option<Selection> {
-    let path = fastest(ready(paths))?;
-    let others = ready(paths).filter(|(index, _)| *index != path);
-    Some(Selection { path, copies: others.fold(0, |copies, (index, _)| copies | 1 << index) })
 }
 
 /// The permitted paths that may send now, by index.

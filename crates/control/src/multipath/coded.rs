@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{PathView, Purpose, Scheduler, Selection, fastest, on_all, ready};
+use super::{PathView, Purpose, Scheduler, Selection, ready};
 
 /// Least time between two copies on a path that carries no data.
 const COPY_INTERVAL: Duration = Duration::from_millis(100);
@@ -46,6 +46,12 @@ impl Coded {
     }
 }
 
+/// The path with the least round-trip time; one without a measurement comes first.
+fn fastest<'a>(paths: impl Iterator<Item = (usize, &'a PathView)>) -> Option<usize> {
+    let rank = |(_, path): &(usize, &PathView)| (path.rtt, core::cmp::Reverse(path.priority));
+    paths.min_by_key(rank).map(|(index, _)| index)
+}
+
 impl Scheduler for Coded {
     fn select(&mut self, now: Instant, size: usize, paths: &[PathView]) -> Option<Selection> {
         let _ = size;
@@ -68,7 +74,11 @@ impl Scheduler for Coded {
                 let others = ready(paths).filter(|(_, path)| Some(path.id) != self.last);
                 fastest(others).or_else(|| fastest(ready(paths))).map(Selection::one)
             }
-            Purpose::Feedback => on_all(paths),
+            Purpose::Feedback => {
+                let path = fastest(ready(paths))?;
+                let others = ready(paths).filter(|(index, _)| *index != path);
+                Some(Selection { path, copies: others.fold(0, |copies, (index, _)| copies | 1 << index) })
+            }
         }
     }
 }

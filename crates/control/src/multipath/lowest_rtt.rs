@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{PathView, Purpose, Scheduler, Selection, fastest, on_all, ready};
+use super::{PathView, Scheduler, Selection, ready};
 
 /// Least time between two probes of a path.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
@@ -45,7 +45,8 @@ impl LowestRtt {
 impl Scheduler for LowestRtt {
     fn select(&mut self, now: Instant, size: usize, paths: &[PathView]) -> Option<Selection> {
         let _ = size;
-        let best = fastest(ready(paths))?;
+        let rank = |(_, path): &(usize, &PathView)| (path.rtt, core::cmp::Reverse(path.priority));
+        let (best, _) = ready(paths).min_by_key(rank)?;
         let stale = ready(paths).filter(|(index, path)| *index != best && self.is_stale(now, path));
         let copies = stale.fold(0, |copies, (index, _)| copies | 1 << index);
         let selection = Selection { path: best, copies };
@@ -54,17 +55,5 @@ impl Scheduler for LowestRtt {
             self.on_used(now, &paths[index]);
         }
         Some(selection)
-    }
-    fn select_for(
-        &mut self,
-        purpose: Purpose,
-        now: Instant,
-        size: usize,
-        paths: &[PathView],
-    ) -> Option<Selection> {
-        match purpose {
-            Purpose::Feedback => on_all(paths),
-            Purpose::Data | Purpose::Repair => self.select(now, size, paths),
-        }
     }
 }

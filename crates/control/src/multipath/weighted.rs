@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use whimbrel_units::Instant;
 
-use super::{PathView, Purpose, Scheduler, Selection, on_all, ready};
+use super::{PathView, Scheduler, Selection, ready};
 
 /// Bytes of a path of weight 1 that correspond to one unit of its position: a fraction, as weights divide it.
 const SCALE: u64 = 1 << 16;
@@ -48,17 +48,5 @@ impl Scheduler for Weighted {
             *position = (*position).max(from);
         }
         Some(Selection::one(best))
-    }
-    fn select_for(
-        &mut self,
-        purpose: Purpose,
-        now: Instant,
-        size: usize,
-        paths: &[PathView],
-    ) -> Option<Selection> {
-        match purpose {
-            Purpose::Feedback => on_all(paths),
-            Purpose::Data | Purpose::Repair => self.select(now, size, paths),
-        }
     }
 }

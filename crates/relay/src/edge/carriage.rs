@@ -177,7 +177,10 @@ impl Carriage {
     /// `true` if there is something to send.
     pub(crate) fn has_waiting(&mut self, now: Instant) -> bool {
         self.queue.hold_commands(self.outbox.is_full());
-        self.queue.is_ready(now) || self.outbox.due(now).is_some() || self.is_report_due(now)
+        self.queue.is_ready(now)
+            || self.outbox.due(now).is_some()
+            || self.is_report_due(now)
+            || self.reporting.is_streams_due(now)
     }
     fn is_report_due(&mut self, now: Instant) -> bool {
         self.reporting.is_due(now, self.ledger.marks())
@@ -205,12 +208,14 @@ impl Carriage {
             }
             self.ledger.on_report_handed(size);
             self.reporting.on_sent(now);
-            // The next one says the same, if there is no room for this one.
-            if let Some(bytes) = self.ledger.stream_report() {
-                let size = bytes.len();
-                if transport(bytes, None, Mark::SINGLE)? == Handed::Accepted {
-                    self.ledger.on_report_handed(size);
-                }
+        }
+        // The next one says the same, if there is no room for this one.
+        if self.reporting.take_streams_due(now)
+            && let Some(bytes) = self.ledger.stream_report()
+        {
+            let size = bytes.len();
+            if transport(bytes, None, Mark::SINGLE)? == Handed::Accepted {
+                self.ledger.on_report_handed(size);
             }
         }
         while let Some(command) = self.outbox.due(now) {

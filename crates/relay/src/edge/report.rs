@@ -100,13 +100,24 @@ pub(crate) struct Reporting {
     attempts: u32,
     has_answer: bool,
     marks: [u64; 4],
+    /// When the report of the streams follows. Two datagrams at a time, and none for a second, would look to
+    /// repair as frames that follow each other at once, of which all but the first are lost.
+    streams_due: Option<Instant>,
 }
 
 impl Reporting {
     /// The first report is due with the first datagram. An end that does not announce itself reports after
     /// the other end's report.
     pub(crate) fn new(announces: bool) -> Self {
-        Self { announces, due: Instant::ZERO, repeats: 0, attempts: 0, has_answer: false, marks: [0; 4] }
+        Self {
+            announces,
+            due: Instant::ZERO,
+            repeats: 0,
+            attempts: 0,
+            has_answer: false,
+            marks: [0; 4],
+            streams_due: None,
+        }
     }
     /// The other end has sent a report.
     pub(crate) fn on_answer(&mut self, now: Instant) {
@@ -134,6 +145,15 @@ impl Reporting {
         let doublings = if self.has_answer { 0 } else { self.attempts };
         self.attempts = self.attempts.saturating_add(1);
         self.due = now + INTERVAL * (1u64 << doublings.min(ATTEMPTS));
+        self.streams_due = Some(now + INTERVAL / 2);
+    }
+    /// `true` if the report of the streams is due.
+    pub(crate) fn is_streams_due(&self, now: Instant) -> bool {
+        self.streams_due.is_some_and(|due| due <= now)
+    }
+    /// The same; it is due once.
+    pub(crate) fn take_streams_due(&mut self, now: Instant) -> bool {
+        self.streams_due.take_if(|due| *due <= now).is_some()
     }
 }
 
