@@ -43,8 +43,8 @@ pub(crate) struct Observed {
     /// `message_seq` that follows the last handshake message sent, and received.
     pub(crate) next_sent: u16,
     pub(crate) next_received: u16,
-    /// The newest record numbers that were acknowledged, in their encoding. Each acknowledgement has those of
-    /// new records only, and the peer needs all of them.
+    /// The newest record numbers that were acknowledged, in their encoding. Each acknowledgement names new
+    /// records only, and the peer needs all of them.
     pub(crate) acknowledged: Vec<u8>,
 }
 
