@@ -38,7 +38,7 @@ def test_a_paper_yields_numbers_claims_and_a_report(
         ("tcp-wins", False),
         ("fewer-is-more", True),
     ]
-    assert "difference +39 [+39, +39] %" in claims[0]["evidence"]
+    assert "difference +39 (identical in 4 runs) %" in claims[0]["evidence"]
     # external scripts read these
     assert set(claims[0]) == {
         "id", "claim", "holds", "verdict", "evidence", "source", "where", "reason", "quick", "items",
