@@ -36,6 +36,10 @@ const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
 const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
+/// Reports each round trip that ask for what was expected and may not exist. After them each interval is twice
+/// as long as the one before, up to so many times.
+const GUESSES: u8 = 2;
+const MOST_DOUBLINGS: u8 = 8;
 /// Rare reports after the last arrival.
 const RARE: u8 = 4;
 /// Expected frames without any arrival, and time, after which nothing is expected any more.
@@ -389,8 +393,8 @@ impl Feedback {
             });
         }
         let mut again = false;
-        let next_due = now + self.round_trip + self.margin();
-        let latency = self.latency;
+        let wait = self.round_trip + self.margin();
+        let (latency, end) = (self.latency, self.arrivals_end);
         self.awaited.retain_mut(|awaited| {
             if awaited.due > now {
                 return true;
@@ -401,7 +405,11 @@ impl Feedback {
             }
             let is_missing = misses(awaited.first, awaited.last);
             again |= is_missing;
-            (awaited.due, awaited.reported) = (next_due, now);
+            // What nobody has seen may not exist: a sender that pauses is asked more and more rarely.
+            awaited.guesses =
+                if awaited.first.since(end) < 0 { 0 } else { awaited.guesses.saturating_add(1) };
+            let doublings = awaited.guesses.saturating_sub(GUESSES).min(MOST_DOUBLINGS);
+            (awaited.due, awaited.reported) = (now + wait * (1 << doublings), now);
             is_missing
         });
         if tail {
@@ -468,10 +476,12 @@ impl Feedback {
         asking.retain(|&Asking { at, first, last }| {
             let waits = at > now;
             if !waits {
+                // Each frame that is expected asks for the same symbol.
+                awaited.retain(|known| (known.first, known.last) != (first, last));
                 if awaited.len() >= MOST_AWAITED {
                     awaited.pop_front();
                 }
-                awaited.push_back(Awaited { due, asked: now, reported: now, first, last });
+                awaited.push_back(Awaited { due, asked: now, reported: now, first, last, guesses: 0 });
             }
             waits
         });

@@ -218,6 +218,35 @@ fn a_sender_that_pauses_is_not_asked_for_ever() {
     }
 }
 
+/// Two frames at a time and a pause, as telemetry has: the interval between the two is none of the frames'.
+#[test]
+fn frames_in_pairs_cost_few_reports() {
+    let round_trip = Duration::from_millis(1);
+    let latency = Duration::from_secs(3);
+    let mut sender = Sender::new(SenderConfig { round_trip, ..SenderConfig::new(160, latency) });
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, latency));
+    receiver.set_round_trip(round_trip);
+    let (mut out, mut reports) = (vec![], 0);
+    for second in 0..10 {
+        for frame in [0, 1] {
+            let now = at(1_000 * second + 2 * frame);
+            sender.send(now, &[second as u8, frame as u8], Mark::part(0, 1)).unwrap();
+            while sender.poll_transmit(now, &mut out).is_some() {
+                receiver.handle_packet(now, &out).unwrap();
+            }
+        }
+        let end = at(1_000 * (second + 1));
+        while let Some(now) = receiver.poll_timeout().filter(|due| *due < end) {
+            receiver.handle_timeout(now);
+            while reported(&mut receiver, now).is_some() {
+                reports += 1;
+            }
+            delivered(&mut receiver, now);
+        }
+    }
+    assert!((10..1_000).contains(&reports), "{reports} reports in ten seconds");
+}
+
 /// A key frame, whose packets the path spreads over longer than the frame interval. Its length is unknown.
 #[test]
 fn no_frame_is_missed_while_the_one_before_arrives() {

@@ -15,6 +15,8 @@ pub(super) struct Awaited {
     pub(super) reported: Instant,
     pub(super) first: Esi,
     pub(super) last: Esi,
+    /// How often they were asked for, though nothing shows that they were sent.
+    pub(super) guesses: u8,
 }
 
 /// Symbols to be asked for.
