@@ -231,7 +231,7 @@ impl<C: Transport> Layer<C> {
     /// Sends the last record (close_notify). [`Connection::close`] follows.
     pub fn close(&mut self, now: Instant, connection: &mut C) {
         if let Some(session) = &mut self.session {
-            session.close(now);
+            session.close();
             self.flush(now, connection);
         }
     }

@@ -19,15 +19,11 @@ pub(crate) const ACK: u8 = 26;
 pub(crate) const SECRET: usize = 32;
 /// Bytes of the header of a handshake message (RFC 9147, Section 5.2).
 pub(crate) const MESSAGE_HEADER: usize = 12;
-/// Bytes of an acknowledgement before its record numbers, and of each (RFC 9147, Section 7).
-pub(crate) const ACK_HEADER: usize = 2;
-pub(crate) const ACKED_NUMBER: usize = 16;
-/// Record numbers of an acknowledgement of a whole handshake: several transmissions of a flight with usual
-/// certificates. It is shorter than any datagram of the flight.
-const MOST_ACKED: usize = 32;
-/// Labels of the first traffic secrets for data (RFC 8446, Section 7.1; RFC 9147, Section 5.9).
+/// Labels of the traffic secrets (RFC 8446, Section 7.1; RFC 9147, Section 5.9): the first ones for data, and the
+/// client's for the handshake.
 const CLIENT_LABEL: &[u8] = b"dtls13c ap traffic";
 const SERVER_LABEL: &[u8] = b"dtls13s ap traffic";
+const CLIENT_HANDSHAKE_LABEL: &[u8] = b"dtls13c hs traffic";
 /// Bytes of an `HkdfLabel` before its label.
 const BEFORE_LABEL: usize = 3;
 
@@ -40,12 +36,11 @@ pub(crate) struct Observed {
     /// The first traffic secrets for data, of the client and of the server.
     pub(crate) client: Option<Secret>,
     pub(crate) server: Option<Secret>,
+    /// The client's secret for the handshake.
+    pub(crate) client_handshake: Option<Secret>,
     /// `message_seq` that follows the last handshake message sent, and received.
     pub(crate) next_sent: u16,
     pub(crate) next_received: u16,
-    /// The newest record numbers that were acknowledged, in their encoding. Each acknowledgement names new
-    /// records only, and the peer needs all of them.
-    pub(crate) acknowledged: Vec<u8>,
 }
 
 thread_local! {
@@ -63,22 +58,12 @@ impl Observed {
     }
     /// Notes the plaintext of a record that was sent or received: its content and the content type.
     pub(crate) fn note(plaintext: &[u8], is_sent: bool) {
-        let Some((content, kind)) = split_type(plaintext) else { return };
+        let Some((content, HANDSHAKE)) = split_type(plaintext) else { return };
         CURRENT.with_borrow_mut(|current| {
             let Some(observed) = current else { return };
-            match kind {
-                HANDSHAKE => {
-                    let next = if is_sent { &mut observed.next_sent } else { &mut observed.next_received };
-                    for (number, _) in messages(content) {
-                        *next = (*next).max(number.saturating_add(1));
-                    }
-                }
-                ACK if is_sent => {
-                    let all = &mut observed.acknowledged;
-                    all.extend(content.get(ACK_HEADER..).unwrap_or_default());
-                    all.drain(..all.len().saturating_sub(MOST_ACKED * ACKED_NUMBER));
-                }
-                _ => {}
+            let next = if is_sent { &mut observed.next_sent } else { &mut observed.next_received };
+            for (number, _) in messages(content) {
+                *next = (*next).max(number.saturating_add(1));
             }
         });
     }
@@ -115,14 +100,14 @@ impl HmacProvider for ObservedHmac {
     ) -> Result<usize, CryptoError> {
         let size = default_provider().hmac_provider.hmac(hash, key, data, out)?;
         let label = data.get(BEFORE_LABEL..).unwrap_or_default();
-        let [is_client, is_server] = [CLIENT_LABEL, SERVER_LABEL].map(|known| label.starts_with(known));
-        if is_client || is_server {
-            let secret = out[..size].try_into().ok().map(Zeroizing::new);
-            CURRENT.with_borrow_mut(|current| {
-                let Some(observed) = current else { return };
-                *(if is_client { &mut observed.client } else { &mut observed.server }) = secret;
-            });
-        }
+        CURRENT.with_borrow_mut(|current| {
+            let Some(Observed { client, server, client_handshake, .. }) = current else { return };
+            let places =
+                [(CLIENT_LABEL, client), (SERVER_LABEL, server), (CLIENT_HANDSHAKE_LABEL, client_handshake)];
+            if let Some((_, place)) = places.into_iter().find(|(known, _)| label.starts_with(known)) {
+                *place = out[..size].try_into().ok().map(Zeroizing::new);
+            }
+        });
         Ok(size)
     }
 }

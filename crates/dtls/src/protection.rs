@@ -12,14 +12,12 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use whimbrel_proto::Role;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 
 use self::keys::Keys;
 use self::update::{KEY_UPDATE, Update, key_update};
 use self::window::Window;
-use crate::observer::{
-    ACK, ACK_HEADER, ACKED_NUMBER, ALERT, DATA, HANDSHAKE, MESSAGE_HEADER, Observed, messages, split_type,
-};
+use crate::observer::{ACK, ALERT, DATA, HANDSHAKE, MESSAGE_HEADER, Observed, messages, split_type};
 
 #[cfg(test)]
 pub(crate) use self::window::REACH;
@@ -28,15 +26,16 @@ pub(crate) use self::window::REACH;
 pub const RECORD_OVERHEAD: usize = keys::HEADER + 1 + keys::TAG;
 /// The epoch of the first data (RFC 9147, Section 6.1), and the last one of the handshake.
 const FIRST_EPOCH: u64 = 3;
-pub(crate) const HANDSHAKE_EPOCH: u8 = 2;
+const HANDSHAKE_EPOCH: u64 = 2;
 /// Records sealed with one key after which it changes, unless set, and at which it must have changed. AES-GCM
 /// may have 2^24.5 full records (RFC 9147, Section 4.5.3).
 const REKEY_AFTER: u64 = 1 << 23;
 const LAST_NUMBER: u64 = 1 << 24;
 /// Records that are not authentic after which a session has to end (RFC 9147, Section 4.5.3).
 const MOST_FORGED: u64 = 1 << 36;
-/// Least time between two repetitions of the last acknowledgement of the handshake.
-const ACK_INTERVAL: Duration = Duration::from_millis(50);
+/// Bytes of an acknowledgement before its record numbers, and of each (RFC 9147, Section 7).
+const ACK_HEADER: usize = 2;
+const ACKED_NUMBER: usize = 16;
 /// Descriptions of alerts that end nothing else (RFC 8446, Section 6.1).
 const CLOSE_NOTIFY: u8 = 0;
 const USER_CANCELED: u8 = 90;
@@ -88,10 +87,9 @@ pub(crate) struct Protection {
     /// Records per key.
     rekey_after: u64,
     forged: u64,
-    /// Content of an acknowledgement of the peer's handshake; empty if this end has sent none.
-    acknowledgement: Vec<u8>,
-    /// The last time at which it was repeated.
-    repeated: Option<Instant>,
+    /// What a server needs to acknowledge the client's last flight again, until the client sends data: the
+    /// acknowledgement before may be lost.
+    handshake: Option<Receiving>,
     /// Epoch and number of the peer's last record.
     closed_at: Option<(u64, u64)>,
 }
@@ -125,19 +123,17 @@ impl Protection {
             next_peer_message: 0,
             rekey_after: rekey_after.unwrap_or(REKEY_AFTER).min(REKEY_AFTER),
             forged: 0,
-            acknowledgement: Vec::new(),
-            repeated: None,
+            handshake: None,
             closed_at: None,
         })
     }
 
     /// Takes over from the library, which has protected records until now.
-    pub(crate) fn take_over(&mut self, observed: Observed) {
+    pub(crate) fn take_over(&mut self, role: Role, observed: Observed) {
         self.next_message = observed.next_sent;
         self.next_peer_message = observed.next_received;
-        if !observed.acknowledged.is_empty() {
-            self.acknowledgement = acknowledgement(&observed.acknowledged);
-        }
+        let secret = observed.client_handshake.filter(|_| role == Role::Server);
+        self.handshake = secret.map(|secret| Receiving::new(HANDSHAKE_EPOCH, Keys::new(secret)));
     }
     /// Notes a record that the library has protected: its number is used.
     pub(crate) fn note_sent(&mut self, record: &[u8]) {
@@ -178,7 +174,7 @@ impl Protection {
     pub(crate) fn open(&mut self, record: &[u8]) -> Option<Opened> {
         let bits = epoch_bits(record)?;
         let known = [Some(&mut self.receiving), self.before.as_mut()];
-        let receiving = known.into_iter().flatten().find(|known| known.epoch & 3 == u64::from(bits))?;
+        let receiving = known.into_iter().flatten().find(|known| known.has(bits))?;
         let Receiving { epoch, keys, window } = receiving;
         let mut is_new = false;
         let opened = keys.open(record, window.next(), |number| {
@@ -212,6 +208,8 @@ impl Protection {
             }
             return Ok(Meaning::Nothing);
         };
+        // The client has the acknowledgement of its handshake.
+        self.handshake = None;
         // RFC 9147, Section 5.10: later records are no longer the peer's.
         if self.closed_at.is_some_and(|last| (opened.epoch, opened.number) > last) {
             return Ok(Meaning::Nothing);
@@ -298,20 +296,29 @@ impl Protection {
         update.send(&mut self.sending, outgoing);
         self.update = Some(update);
     }
-    /// Repeats the acknowledgement of the handshake to a peer that repeats its last flight by a datagram of
-    /// this many bytes. Nothing of it is authentic, as its keys are gone: the answer is not longer.
-    pub(crate) fn repeat_acknowledgement(
+    /// Acknowledges the records of a datagram by which a client repeats its last flight. Each of them has more
+    /// bytes than its number in the acknowledgement. Returns `true` if there are some.
+    pub(crate) fn acknowledge_flight<'a>(
         &mut self,
-        now: Instant,
-        size: usize,
+        records: impl Iterator<Item = &'a [u8]>,
         outgoing: &mut VecDeque<Bytes>,
-    ) {
-        let is_due = self.repeated.is_none_or(|last| now.saturating_since(last) >= ACK_INTERVAL);
-        let fits = self.acknowledgement.len() + RECORD_OVERHEAD <= size;
-        if self.receiving.epoch == FIRST_EPOCH && !self.acknowledgement.is_empty() && fits && is_due {
-            self.repeated = Some(now);
-            outgoing.push_back(self.sending.seal(&self.acknowledgement, ACK));
+    ) -> bool {
+        let Some(Receiving { epoch, keys, window }) = &mut self.handshake else { return false };
+        let mut numbers = Vec::new();
+        for record in records.filter(|record| epoch_bits(record) == Some(HANDSHAKE_EPOCH as u8)) {
+            // Those that were processed as well: their acknowledgement may be lost.
+            let Some((number, plaintext)) = keys.open(record, window.next(), |_| true) else { continue };
+            if window.is_new(number) {
+                window.add(number);
+            }
+            if matches!(split_type(&plaintext), Some((_, HANDSHAKE))) {
+                numbers.extend([*epoch, number].map(u64::to_be_bytes).concat());
+            }
         }
+        if !numbers.is_empty() {
+            outgoing.push_back(self.sending.seal(&acknowledgement(&numbers), ACK));
+        }
+        !numbers.is_empty()
     }
 }
 
@@ -324,6 +331,9 @@ impl Sending {
 }
 
 impl Receiving {
+    fn has(&self, epoch_bits: u8) -> bool {
+        self.epoch & 3 == u64::from(epoch_bits)
+    }
     fn new(epoch: u64, keys: Keys) -> Self {
         Self { epoch, keys, window: Window::default() }
     }

@@ -15,7 +15,7 @@ use self::handshake::{Handshake, LONGEST_INTERVAL};
 use self::records::Records;
 use crate::clock::{SessionClock, today};
 use crate::observer::DATA;
-use crate::protection::{Exhausted, HANDSHAKE_EPOCH, Meaning, Protection, epoch_bits};
+use crate::protection::{Exhausted, Meaning, Protection, epoch_bits};
 use crate::{Fingerprint, Security, SecurityError};
 
 /// The largest datagram of a record: RFC 9147, Section 4.
@@ -211,7 +211,7 @@ impl Session {
 
     /// Ends the session: a last record (close_notify) says so, if it was established. It ends one direction:
     /// data of the peer is still decrypted (RFC 8446, Section 6.1).
-    pub fn close(&mut self, _now: Instant) {
+    pub fn close(&mut self) {
         if let Some(protection) = self.protection.as_mut().filter(|_| self.stage == Stage::Established) {
             self.outgoing.push_back(protection.close());
             self.stage = Stage::Receiving;
@@ -273,12 +273,10 @@ impl Session {
             }
             has_effect = true;
         }
-        if let Some(protection) = self.protection.as_mut().filter(|_| !has_effect)
-            && Records(datagram).any(|record| epoch_bits(record) == Some(HANDSHAKE_EPOCH))
-        {
-            protection.repeat_acknowledgement(now, datagram.len(), &mut self.outgoing);
+        if let Some(protection) = self.protection.as_mut().filter(|_| !has_effect) {
+            has_effect = protection.acknowledge_flight(Records(datagram), &mut self.outgoing);
         }
-        if !has_effect && self.outgoing.len() == before {
+        if !has_effect {
             self.ignored += 1;
         }
         // Nothing follows the record that has ended what this end sends.
@@ -363,7 +361,7 @@ impl Session {
         let Some(peer) = self.peer else { return };
         let observed = self.handshake.take().map(|handshake| handshake.observed);
         match (&mut self.protection, observed) {
-            (Some(protection), Some(observed)) => protection.take_over(observed),
+            (Some(protection), Some(observed)) => protection.take_over(self.role, observed),
             _ => return self.fail(SecurityError::Protocol("the handshake left no keys".into())),
         }
         self.stage = Stage::Established;

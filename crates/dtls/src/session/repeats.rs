@@ -9,9 +9,10 @@ use whimbrel_units::{Duration, Instant};
 /// so cannot repeat a flight that often.
 pub(super) const REPEAT_INTERVAL: Duration = Duration::from_millis(500);
 /// The same for the first repetitions of a session: two round-trip times, but at least this. An end bounds
-/// the bytes of a handshake that it receives, so that the repetitions of 30 s have to be few; and a client
-/// acknowledges a Response without data after 200 ms in which it has sent nothing.
-const QUICK_REPEAT_INTERVAL: Duration = Duration::from_millis(250);
+/// the bytes of a handshake that it receives, so that the repetitions of 30 s have to be few. The client of
+/// DCCP repeats the acknowledgement of a Response after 200 ms in which it has sent nothing (RFC 4340,
+/// Section 8.1.5), which reaches the server also if larger packets do not.
+const QUICK_REPEAT_INTERVAL: Duration = Duration::from_millis(210);
 const QUICK_REPEATS: u32 = 24;
 
 /// The last flight of a handshake, to be repeated until the next one. Datagrams that have arrived before are

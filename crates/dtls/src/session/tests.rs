@@ -186,7 +186,7 @@ fn a_peer_without_a_key_gets_six_datagrams_a_second_for_half_a_minute_at_most() 
 }
 
 #[test]
-fn a_lost_flight_is_sent_again_after_two_round_trips() {
+fn a_lost_flight_is_sent_again_after_three_round_trips() {
     for lost in 0..3 {
         let (mut client, mut server) = sessions(pair());
         let mut now = NOW;
@@ -201,9 +201,9 @@ fn a_lost_flight_is_sent_again_after_two_round_trips() {
                 down.iter().for_each(|datagram| client.handle_datagram(now, datagram));
             } else {
                 now = client.poll_timeout().expect("it waits for an answer");
-                // The client repeats after two round trips, and the server's timer has a quarter of jitter.
+                // A quarter of jitter; the clamp applies.
                 let waited = (now - NOW).as_secs_f64();
-                assert!((0.10..=0.25).contains(&waited), "{waited}");
+                assert!((0.15..=0.25).contains(&waited), "{waited}");
                 client.handle_timeout(now);
                 assert!(client.has_transmits());
             }
@@ -321,7 +321,7 @@ fn keys_change_while_data_flow() {
 fn the_end_of_a_session_is_authentic() {
     let (mut client, mut server) = established(pair());
     let record = client.seal(NOW, b"last").expect("established");
-    client.close(NOW);
+    client.close();
     let end = client.poll_transmit().expect("close_notify");
     assert!(client.is_over() && client.seal(NOW, b"later").is_none());
     server.handle_datagram(NOW, &record);
@@ -333,7 +333,7 @@ fn the_end_of_a_session_is_authentic() {
 #[test]
 fn an_end_that_has_closed_its_session_still_receives() {
     let (mut client, mut server) = established(pair());
-    client.close(NOW);
+    client.close();
     let end = client.poll_transmit().expect("close_notify");
     let before = server.seal(NOW, b"before").expect("established");
     server.handle_datagram(NOW, &end);
