@@ -11,8 +11,8 @@
 //!
 //! | section | rule | here |
 //! |---|---|---|
-//! | 3 | a record is contained in one datagram | a datagram is one record; handshake messages are fragmented |
-//! | 3.2 | no DTLS timer before the DCCP handshake is complete | the session is created when the connection opens |
+//! | 3 | a record is contained in one datagram | a datagram is one record; handshakes are fragmented |
+//! | 3.2 | no DTLS timer before the DCCP handshake is complete | the session begins with the connection |
 //! | 3.3 | no retransmission of what still waits in the send queue | the session's clock stops meanwhile |
 //! | 3.4 | no clear data next to DTLS | datagrams that are no authentic records are discarded |
 //! | 3.5 | a record fits the packet size in force | [`Layer::send`] refuses larger datagrams |

@@ -296,8 +296,8 @@ impl Protection {
         update.send(&mut self.sending, outgoing);
         self.update = Some(update);
     }
-    /// Acknowledges the records of a datagram by which a client repeats its last flight. Each of them has more
-    /// bytes than its number in the acknowledgement. Returns `true` if there are some.
+    /// Acknowledges the records of a datagram by which a client repeats its last flight. A record has more bytes
+    /// than its number in the acknowledgement. Returns `true` if there are some.
     pub(crate) fn acknowledge_flight<'a>(
         &mut self,
         records: impl Iterator<Item = &'a [u8]>,
@@ -306,7 +306,7 @@ impl Protection {
         let Some(Receiving { epoch, keys, window }) = &mut self.handshake else { return false };
         let mut numbers = Vec::new();
         for record in records.filter(|record| epoch_bits(record) == Some(HANDSHAKE_EPOCH as u8)) {
-            // Those that were processed as well: their acknowledgement may be lost.
+            // Processed records are acknowledged again: the first acknowledgement may be lost.
             let Some((number, plaintext)) = keys.open(record, window.next(), |_| true) else { continue };
             if window.is_new(number) {
                 window.add(number);

@@ -36,8 +36,8 @@ const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
 const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
-/// Reports each round trip that ask for what was expected and may not exist. After them each interval is twice
-/// as long as the one before, up to so many times.
+/// Reports each round trip that ask for expected frames that may not exist. After them each interval is twice
+/// the one before, up to so many times.
 const GUESSES: u8 = 2;
 const MOST_DOUBLINGS: u8 = 8;
 /// Rare reports after the last arrival.
