@@ -327,7 +327,7 @@ impl Cell {
                     self.outcomes.push_back(PacketOutcome { at: now, user, direction, packet, fate });
                 }
             }
-            // Nobody knows yet when a terminal without a cell can ask for a grant.
+            // A terminal without a cell has no time yet at which it can ask for a grant.
             let ready = terminal.ready_at(Direction::Up);
             if ready < Instant::FAR_FUTURE {
                 let ready = Slot::from_instant(ready, self.config.numerology);

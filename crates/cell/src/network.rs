@@ -36,11 +36,11 @@ pub trait Mobility {
     /// The place of a terminal.
     fn place(&self, terminal: UserIndex, now: Instant) -> Place;
 
-    /// How far it has travelled since the beginning.
+    /// Distance that a terminal has travelled since the beginning.
     fn travelled(&self, terminal: UserIndex, now: Instant) -> Metres;
 }
 
-/// What happened between a terminal and its cells.
+/// Event between a terminal and its cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NetworkEvent {
     /// When.

@@ -36,7 +36,7 @@ impl RrcConfig {
         Self { drx: DrxConfig { cycle: Duration::from_millis(40), ..Self::LTE.drx }, ..Self::LTE };
 }
 
-/// What a terminal is.
+/// RRC state of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RrcState {
     /// With a connection.

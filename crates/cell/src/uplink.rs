@@ -64,7 +64,7 @@ impl UplinkConfig {
     }
 }
 
-/// What a terminal may send in a slot.
+/// Permission of a terminal to send in a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grant {
     /// A block of this size, without competition: a request's answer or a configured grant.

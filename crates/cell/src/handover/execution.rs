@@ -42,7 +42,7 @@ impl HandoverConfig {
     }
 }
 
-/// What a terminal is doing.
+/// Phase of a terminal's handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
     /// The cell serves.
@@ -68,7 +68,7 @@ pub enum Phase {
     },
 }
 
-/// What happened to a terminal.
+/// Event of a terminal's handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HandoverEvent {
     /// The old cell's bearers end, and forward what they hold.
@@ -244,7 +244,7 @@ impl Handover {
         self.phase = Phase::Serving;
     }
 
-    /// What happened, with its time.
+    /// Next event and its time.
     pub fn poll_event(&mut self) -> Option<(Instant, HandoverEvent)> {
         self.events.pop_front()
     }

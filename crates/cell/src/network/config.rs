@@ -61,11 +61,11 @@ impl RadioConfig {
 /// Users of a cell that exist for the load that they make.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Background {
-    /// How many, at rest and evenly distributed around the station.
+    /// Number of users, at rest and evenly distributed around the station.
     pub users: u32,
-    /// How far from the station at most.
+    /// Greatest distance from the station.
     pub radius: Metres,
-    /// What each downloads on average.
+    /// Mean download rate of a user.
     pub rate: DataRate,
     /// Mean size of a download; sizes and times between downloads are exponential.
     pub size: ByteCount,

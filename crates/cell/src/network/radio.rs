@@ -37,7 +37,7 @@ struct Site {
     load: [f64; 2],
 }
 
-/// What a terminal receives of each station in an epoch, without fast fading.
+/// Power that a terminal receives from each station in an epoch, without fast fading.
 #[derive(Clone, Default)]
 struct Received {
     epoch: Option<u64>,
@@ -161,7 +161,7 @@ impl<M: Mobility> Radio<M> {
         received
     }
 
-    /// What a terminal receives of each station, without fast fading.
+    /// Power that a terminal receives from each station, without fast fading.
     pub(super) fn levels(
         &mut self,
         now: Instant,
@@ -227,7 +227,7 @@ impl Site {
     /// The power at a place, without fast fading and the shadow that all sites have in common.
     fn power_at(&self, place: Place, shadowing: Option<&Shadowing>) -> PowerLevel {
         let (x, y) = (place.x - self.place.x, place.y - self.place.y);
-        // Nobody stands within an antenna.
+        // At distance 0 the path loss has no value.
         let ground = Metres(libm::sqrt(x * x + y * y).max(1.0));
         let sight = self.radio.sight.unwrap_or_else(|| self.sight.sight(place, ground));
         let loss = self.radio.path_loss.loss(ground, sight) + self.radio.penetration;

@@ -1,4 +1,4 @@
-//! What a terminal knows of its cells, and its changes between them.
+//! A terminal's measurements of its cells, and its changes between them.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -114,7 +114,7 @@ impl Terminal {
         }
     }
 
-    /// What happened to the terminal, which measures anew after a change.
+    /// Next event of the terminal, which measures anew after a change.
     pub(super) fn poll_event(&mut self, config: &NetworkConfig) -> Option<(Instant, HandoverEvent)> {
         let (at, event) = self.handover.poll_event()?;
         if !matches!(event, HandoverEvent::Commanded { .. }) {
