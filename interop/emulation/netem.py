@@ -127,7 +127,8 @@ def compare(path: Path, kernel: Measured, models: Sequence[Measured]) -> list[Li
 
     everything = (kernel, *models)
     has_random_losses = path.losses in ("independent", "bursts")
-    if not has_random_losses:
+    # Where packets are delayed at random the link is not full: its rate is the sender's.
+    if not (has_random_losses or path.delays):
         add(
             "throughput, Mbit/s",
             [f"{each.throughput_bps / 1e6:.3f}" for each in everything],
