@@ -1,4 +1,4 @@
-"""Each law for a call in a home of 802.11ax, beside downloads, with and without airtime fairness."""
+"""Each law for a call in an 802.11ax home with downloads, with and without airtime fairness."""
 
 from __future__ import annotations
 

@@ -87,8 +87,8 @@ pub(crate) struct Protection {
     /// Records per key.
     rekey_after: u64,
     forged: u64,
-    /// What a server needs to acknowledge the client's last flight again, until the client sends data: the
-    /// acknowledgement before may be lost.
+    /// Keys with which a server opens a repetition of the client's last flight, to acknowledge it again: the
+    /// first acknowledgement may be lost. They are kept until the client sends data.
     handshake: Option<Receiving>,
     /// Epoch and number of the peer's last record.
     closed_at: Option<(u64, u64)>,

@@ -405,7 +405,8 @@ impl Feedback {
             }
             let is_missing = misses(awaited.first, awaited.last);
             again |= is_missing;
-            // What nobody has seen may not exist: a sender that pauses is asked more and more rarely.
+            // Symbols after the newest arrival may not exist: the interval between requests doubles, so
+            // that a sender that pauses gets few of them.
             awaited.guesses =
                 if awaited.first.since(end) < 0 { 0 } else { awaited.guesses.saturating_add(1) };
             let doublings = awaited.guesses.saturating_sub(GUESSES).min(MOST_DOUBLINGS);

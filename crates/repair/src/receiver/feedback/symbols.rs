@@ -15,7 +15,7 @@ pub(super) struct Awaited {
     pub(super) reported: Instant,
     pub(super) first: Esi,
     pub(super) last: Esi,
-    /// How often they were asked for, though nothing shows that they were sent.
+    /// Number of requests for these symbols since no arrival has shown that they were sent.
     pub(super) guesses: u8,
 }
 
