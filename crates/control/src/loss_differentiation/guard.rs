@@ -10,8 +10,6 @@ use super::{
 const PERIOD: u64 = 256;
 /// Losses that may be discounted in addition because fewer than the maximum were before.
 const MOST_UNUSED: f64 = 2.0;
-/// Losses that a time without any lets count in addition.
-const MOST_COUNTABLE: f64 = 1.0;
 /// Packets below which the fraction of them that may be discounted says nothing: it is one of these then.
 const FEW: f64 = 20.0;
 /// Error of sums of fractions.
@@ -27,8 +25,6 @@ pub struct GuardConfig {
     pub young_time: Duration,
     /// Maximum fraction of the lost packets that may be discounted as wireless.
     pub discounted_share: f64,
-    /// Maximum fraction of all packets whose losses count for the sake of `discounted_share` alone.
-    pub counted_rate: f64,
     /// Maximum fraction of all recently sent packets that may be discounted; above it the path is unusable in
     /// any case, and a sender that does not slow down makes it worse.
     pub discounted_loss: f64,
@@ -37,29 +33,24 @@ pub struct GuardConfig {
 impl GuardConfig {
     /// `true` if the fractions are from 0 to 1.
     pub fn is_valid(&self) -> bool {
-        let shares = [self.discounted_share, self.counted_rate, self.discounted_loss];
-        shares.iter().all(|share| (0.0..=1.0).contains(share))
+        [self.discounted_share, self.discounted_loss].iter().all(|share| (0.0..=1.0).contains(share))
     }
 }
 
 impl GuardConfig {
-    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth, 97 losses
-    /// in 100 and one packet in 1,000.
+    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth and no limit to
+    /// the fraction of the losses.
     ///
     /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as
-    /// wireless. What its first losses cost lasts for eight loss intervals: at a round-trip time of 240 ms,
-    /// one of the first 20 packets lost leaves 150 kbit/s, and video of 600 kbit/s does not fit for eight
-    /// seconds. What counts later limits the rate: with a tenth of 3 % of losses, or with three in a
-    /// hundred of 8 %, video of 4.6 Mbit/s does not fit into the rate at a round-trip time of 50 ms. A loss
-    /// event rate of 1/1000 allows 7.5 Mbit/s there, and where it is reached, at 3.3 % of losses, plain
-    /// TFRC has a sixth of that.
+    /// wireless. The delay that it tolerates bounds the rate. One loss that counts costs more the longer the
+    /// round trip: at 240 ms one in 1,000 packets of 1,240 bytes leaves 1.6 Mbit/s, where video of 1.3 Mbit/s
+    /// with its repair of 5 % of losses needs 1.9 (RFC 5348, Section 3.1).
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => Self {
                 young_time: Duration::ZERO,
                 young_packets: 0,
-                discounted_share: 0.97,
-                counted_rate: 0.001,
+                discounted_share: 1.0,
                 ..Self::default()
             },
             _ => Self::default(),
@@ -74,7 +65,6 @@ impl Default for GuardConfig {
             young_packets: 100,
             young_time: Duration::from_secs(2),
             discounted_share: 0.9,
-            counted_rate: 1.0,
             discounted_loss: 0.15,
         }
     }
@@ -123,8 +113,6 @@ pub struct Guard {
     periods: [Period; 2],
     /// Losses that may be discounted, less those that were.
     unused: f64,
-    /// Losses that may have to count, by the number of packets.
-    countable: f64,
     overruled: Option<Overruled>,
     overruled_packets: u64,
 }
@@ -147,9 +135,7 @@ impl Guard {
             last: Instant::ZERO,
             arrived: 0,
             periods: [Period::default(); 2],
-            // A loss counts when the packets before it have made one due, not in advance.
-            unused: 1.0 - config.counted_rate,
-            countable: 0.0,
+            unused: 0.0,
             overruled: None,
             overruled_packets: 0,
         }
@@ -174,28 +160,22 @@ impl Guard {
         let packets = (now.arrived + before.arrived) as f64 + lost;
         if discounted > self.config.discounted_loss * packets.max(FEW) {
             Some(Overruled::Loss)
-        } else if count as f64 > self.unused + unrecorded as f64 - self.due(unrecorded, unrecorded) + ROUNDING
-        {
+        } else if count as f64 > self.unused + self.discountable(unrecorded) + ROUNDING {
             Some(Overruled::Share)
         } else {
             None
         }
     }
-    /// Of `packets`, of which `lost` were lost, those that have to count.
-    fn due(&self, packets: u64, lost: u64) -> f64 {
-        let countable = self.countable + self.config.counted_rate * packets as f64;
-        ((1.0 - self.config.discounted_share) * lost as f64).min(countable)
+    /// Of `lost` packets, those that may be discounted.
+    fn discountable(&self, lost: u64) -> f64 {
+        self.config.discounted_share * lost as f64
     }
     fn note(&mut self, arrived: u64, lost: u64, discounted: u64) {
-        let packets = arrived + lost;
-        let due = self.due(packets, lost);
-        let left = self.countable + self.config.counted_rate * packets as f64 - due;
-        self.countable = left.min(MOST_COUNTABLE);
+        self.unused += self.discountable(lost) - discounted as f64;
         let [now, before] = &mut self.periods;
         now.arrived += arrived;
         now.lost += lost;
         now.discounted += discounted;
-        self.unused += lost as f64 - due - discounted as f64;
         if now.arrived + now.lost >= PERIOD {
             *before = core::mem::take(now);
         }

@@ -7,13 +7,8 @@ use std::boxed::Box;
 use std::vec::Vec;
 use whimbrel_units::Duration;
 
-const LENIENT: GuardConfig = GuardConfig {
-    young_packets: 0,
-    young_time: Duration::ZERO,
-    discounted_share: 1.0,
-    counted_rate: 1.0,
-    discounted_loss: 1.0,
-};
+const LENIENT: GuardConfig =
+    GuardConfig { young_packets: 0, young_time: Duration::ZERO, discounted_share: 1.0, discounted_loss: 1.0 };
 
 fn gap(first: u64, count: u64, before_ms: f64, after_ms: f64) -> LossGap {
     LossGap { first, count, before: at(before_ms), after: at(after_ms) }
