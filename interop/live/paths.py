@@ -23,6 +23,7 @@ class Path:
         values: of the scenario, changed.
         follows: the encoder follows the rate that the rival offers; without such an offer it is left out.
         has_download: TCP downloads go the same way.
+        mtu: longest IP packet in bytes.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Path:
     values: Mapping[str, str] = field(default_factory=dict)
     follows: bool = False
     has_download: bool = False
+    mtu: int = 1500
 
     @property
     def file(self) -> File:
@@ -61,6 +63,14 @@ PATHS = (
     Path("loss1", "loss 1 %", "loss", values=_loss("1 %")),
     Path("loss3", "loss 3 %", "loss", values=_loss("3 %")),
     Path("loss8", "loss 8 %", "loss", values=_loss("8 %")),
+    Path(
+        "far",
+        "loss 5 %, RTT 240 ms",
+        "loss",
+        base_s=0.12,
+        values=_loss("5 %") | {"link.path.delay": "120 ms"},
+        mtu=1500,
+    ),
     Path("bursts", "bursts, 5 %", "bursts"),
     # The longest delay of a packet is the base: what overtakes is early.
     Path("jitter", "reordering", "jitter", base_s=0.08),

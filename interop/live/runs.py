@@ -159,6 +159,7 @@ class Bench:
         end = [*ahead, sys.executable, "-m", "live.end"]
         command = [*ahead, str(self.whimbrel), "emulate", str(cell.path.file), "--json", "--quiet"]
         command += ["--seed", str(cell.seed), "--wait", "0s", "--for", f"{limit_s:g}s"]
+        command += ["--mtu", str(cell.path.mtu)]
         command += ["--realtime"] if is_root else []
         for name, value in cell.path.values.items():
             command += ["--set", f"{name}={value}"]
