@@ -38,8 +38,8 @@ impl GuardConfig {
 }
 
 impl GuardConfig {
-    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth and no limit to
-    /// the fraction of the losses.
+    /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth and no limit
+    /// to the fraction of the losses.
     ///
     /// `standing` needs no full queue to compare with, and classifies no loss of active queue management as
     /// wireless. The delay that it tolerates bounds the rate. One loss that counts costs more the longer the
