@@ -333,7 +333,7 @@ impl Host {
             return;
         };
         if matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {
-            watched.sizes.on_sent(packet.encoded_len());
+            watched.sizes.on_sent(now, packet.encoded_len());
         }
         let after = connection.snapshot();
         let before = watched.seen.replace(after.clone());

@@ -22,7 +22,7 @@ use alloc::collections::VecDeque;
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
-use super::full_size::{FullSize, TripTime};
+use super::common_size::{CommonSize, TripTime};
 use super::{PacketArrival, Rott};
 
 /// Window length for the data path, and for the return path, which is sampled about every four round-trip
@@ -53,7 +53,7 @@ pub struct ClockSkew {
     /// The first arrival and its trip time.
     origin: Option<(Instant, Rott)>,
     /// Small packets are faster than others, which is no skew.
-    sizes: FullSize,
+    sizes: CommonSize,
     data: Floor,
     /// The first return trip time.
     first_back: Option<i64>,

@@ -1,6 +1,6 @@
 //! Spike: classification by the fill level of the path's queue.
 
-use super::full_size::{FullSize, TripTime, trip_time};
+use super::common_size::{CommonSize, TripTime, trip_time};
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// Tracks the relative one-way trip time through spikes (paper, Section 3.2).
@@ -9,7 +9,7 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// rott_min)` and leaves it when one is less than `rott_min + beta (rott_max - rott_min)`. Losses in the
 /// spike state are congestion, others wireless. Without trip times, every loss is congestion.
 ///
-/// In the [robust](Self::robust) variant, only packets of full size have a trip time, since transmission
+/// In the [robust](Self::robust) variant, only packets of a common size have a trip time, since transmission
 /// times are part of it, and the path is not in the spike state within 1 ms of the minimum: so much the
 /// timestamps of a loaded host vary, and on a path without a queue they are the whole range.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Spike {
     alpha: f64,
     beta: f64,
     range: Option<Range>,
-    sizes: Option<FullSize>,
+    sizes: Option<CommonSize>,
     in_spike: bool,
     evidence: Evidence,
 }
@@ -49,7 +49,7 @@ impl Spike {
     /// Tolerates packets of several sizes and timestamps that are not exact.
     #[must_use]
     pub fn robust(self) -> Self {
-        Self { sizes: Some(FullSize::default()), ..self }
+        Self { sizes: Some(CommonSize::default()), ..self }
     }
 
     /// Difference between the last and the minimum trip time, in nanoseconds.
@@ -98,7 +98,7 @@ impl LossDifferentiation for Spike {
     }
 
     fn on_path_change(&mut self) {
-        let sizes = self.sizes.map(|_| FullSize::default());
+        let sizes = self.sizes.map(|_| CommonSize::default());
         *self = Self { sizes, ..Self::with_thresholds(self.alpha, self.beta) };
     }
 }

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::full_size::{FullSize, TripTime};
+use super::common_size::{CommonSize, TripTime};
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// A loss is congestion if a queue stands on the path, or if it is more than half full; others are wireless.
@@ -38,11 +38,11 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
 /// is congestion. The minimum and `M` cover the last one to two minutes, so that a longer route does not pass
-/// for a queue for ever. Only packets of full size have a trip time. Without trip times, every loss is
+/// for a queue for ever. Only packets of a common size have a trip time. Without trip times, every loss is
 /// congestion.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
-    sizes: FullSize,
+    sizes: CommonSize,
     queue: Option<Queue>,
     levels: Levels,
     evidence: Evidence,

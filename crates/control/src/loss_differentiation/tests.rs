@@ -1,6 +1,7 @@
 mod biaz;
 mod classify;
 mod clock_skew;
+mod common_size;
 mod guard;
 mod naive;
 mod recording;

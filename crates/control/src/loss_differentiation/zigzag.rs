@@ -1,6 +1,6 @@
 //! ZigZag: classification by the deviation of the trip time from its mean.
 
-use super::full_size::{FullSize, TripTime, trip_time};
+use super::common_size::{CommonSize, TripTime, trip_time};
 use super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// Compares the trip time at a loss with its mean, more leniently the more packets are missing (paper,
@@ -10,13 +10,13 @@ use super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, LossGap, Pac
 /// loss of n packets is wireless if `d` is below `-rott_dev` (n = 1), `-rott_dev / 2` (n = 2), 0 (n = 3) or
 /// `rott_dev / 2` (more). Without trip times, every loss is congestion.
 ///
-/// In the [robust](Self::robust) variant, only packets of full size have a trip time, since transmission
+/// In the [robust](Self::robust) variant, only packets of a common size have a trip time, since transmission
 /// times are part of it.
 #[derive(Clone, Debug)]
 pub struct ZigZag {
     gain: f64,
     compared: ComparedTrip,
-    sizes: Option<FullSize>,
+    sizes: Option<CommonSize>,
     statistics: Option<Statistics>,
     evidence: Evidence,
 }
@@ -48,7 +48,7 @@ impl ZigZag {
     /// Tolerates packets of several sizes.
     #[must_use]
     pub fn robust(self) -> Self {
-        Self { sizes: Some(FullSize::default()), ..self }
+        Self { sizes: Some(CommonSize::default()), ..self }
     }
     /// Selects the packet whose trip time is compared.
     #[must_use]
@@ -115,7 +115,7 @@ impl LossDifferentiation for ZigZag {
     }
 
     fn on_path_change(&mut self) {
-        let sizes = self.sizes.map(|_| FullSize::default());
+        let sizes = self.sizes.map(|_| CommonSize::default());
         *self = Self { sizes, ..Self::with_gain(self.gain).comparing(self.compared) };
     }
 }

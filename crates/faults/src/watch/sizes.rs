@@ -36,8 +36,9 @@ pub(crate) struct Sizes {
     doubtful_since: Option<Instant>,
     /// Time since which the connection is open, and the path unchanged.
     open_since: Option<Instant>,
-    /// Data packets larger than the size that every host accepts have left since: others confirm no size.
-    is_used: bool,
+    /// Time since which data packets larger than the size that every host accepts have left: others confirm no
+    /// size.
+    used_since: Option<Instant>,
 }
 
 impl Sizes {
@@ -67,14 +68,17 @@ impl Sizes {
     pub(crate) fn on_pause(&mut self, now: Instant) {
         (self.vanishing_since, self.doubtful_since) = (None, None);
         self.open_since = self.open_since.map(|_| now);
+        self.used_since = self.used_since.map(|_| now);
     }
     /// A data packet of `size` bytes left.
-    pub(crate) fn on_sent(&mut self, size: usize) {
-        self.is_used |= size > MIN;
+    pub(crate) fn on_sent(&mut self, now: Instant, size: usize) {
+        if size > MIN {
+            self.used_since.get_or_insert(now);
+        }
     }
-    /// `true` if a search is complete by now.
-    fn has_had_time(&self, now: Instant) -> bool {
-        self.open_since.is_some_and(|since| now - since >= SEARCH)
+    /// `true` if a search that began at `since` is complete by now.
+    fn has_had_time(now: Instant, since: Option<Instant>) -> bool {
+        since.is_some_and(|since| now - since >= SEARCH)
     }
     /// Checks the size found before the connections close. `mtu` is the path's MTU.
     pub(crate) fn check(
@@ -91,7 +95,10 @@ impl Sizes {
         // either.
         let largest = (wanted + OVERHEAD) as f64;
         let is_fast_enough = |rate: DataRate| rate.as_bytes_per_second() >= largest;
-        if !self.has_had_time(now) || !probes || !seen.sender.allowed_rate.is_none_or(is_fast_enough) {
+        if !Self::has_had_time(now, self.open_since)
+            || !probes
+            || !seen.sender.allowed_rate.is_none_or(is_fast_enough)
+        {
             return false;
         }
         let found = seen.max_datagram + OVERHEAD;
@@ -103,7 +110,8 @@ impl Sizes {
         } else {
             MIN
         };
-        let most = if self.is_used { best } else { wanted + OVERHEAD };
+        let is_confirmed = Self::has_had_time(now, self.used_since);
+        let most = if is_confirmed { best } else { wanted + OVERHEAD };
         assert!(
             (least..=most).contains(&found),
             "packets of {found} bytes ({:?}), where the path carries {mtu} and {} are wanted",

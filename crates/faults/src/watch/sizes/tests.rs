@@ -42,7 +42,22 @@ fn the_time_of_a_freeze_does_not_count() {
 fn a_search_has_its_time_after_a_freeze() {
     let mut sizes = Sizes::default();
     sizes.on_open(at(0));
-    assert!(sizes.has_had_time(at(40)));
+    let has_had_time = |sizes: &Sizes, second| Sizes::has_had_time(at(second), sizes.open_since);
+    assert!(has_had_time(&sizes, 40));
     sizes.on_pause(at(39));
-    assert!(!sizes.has_had_time(at(78)) && sizes.has_had_time(at(79)));
+    assert!(!has_had_time(&sizes, 78) && has_had_time(&sizes, 79));
+}
+
+/// A size that is too large is noticed by the loss of data packets, not before them.
+#[test]
+fn a_size_has_its_time_from_its_first_use_on() {
+    let mut sizes = Sizes::default();
+    sizes.on_open(at(0));
+    sizes.on_sent(at(100), MIN);
+    assert_eq!(sizes.used_since, None);
+    sizes.on_sent(at(107), MIN + 1);
+    sizes.on_sent(at(108), MIN + 1);
+    assert!(
+        !Sizes::has_had_time(at(146), sizes.used_since) && Sizes::has_had_time(at(147), sizes.used_since)
+    );
 }
