@@ -69,7 +69,7 @@ PATHS = (
         "loss",
         base_s=0.12,
         values=_loss("5 %") | {"link.path.delay": "120 ms"},
-        mtu=1500,
+        mtu=1280,
     ),
     Path("bursts", "bursts, 5 %", "bursts"),
     # The longest delay of a packet is the base: what overtakes is early.

@@ -20,8 +20,7 @@ const SCORE: i32 = 32 * WEIGHT;
 /// 2.3 ms faster than 1,200 bytes, a difference that a range of trip times mistakes for a queue. Only packets
 /// of about the same size have a trip time here: of the largest size that an eighth of the packets have. Rare
 /// packets that are larger have none either. Where a relay divides most datagrams in two, those that pass
-/// undivided are the largest; with the trip times of these alone, a sixtieth of the packets, most random losses
-/// counted as congestion.
+/// undivided are the largest, and most random losses counted as congestion when these had the trip times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommonSize {
     /// The common size; zero at first.

@@ -36,8 +36,8 @@ pub(crate) struct Sizes {
     doubtful_since: Option<Instant>,
     /// Time since which the connection is open, and the path unchanged.
     open_since: Option<Instant>,
-    /// Time since which data packets larger than the size that every host accepts have left: others confirm no
-    /// size.
+    /// Time since which data packets larger than the size that every host accepts have left: others confirm
+    /// no size.
     used_since: Option<Instant>,
 }
 
