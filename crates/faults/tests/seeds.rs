@@ -78,6 +78,7 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
     ),
     (70_213_639, "a host that read pairs of datagrams with room for one was expected to get them all"),
     (90_801_136, "a size was expected to be found less than a second after its first use"),
+    (90_972_501, "a peer that asked for the CCID in use gave the sender a new start"),
     (294_409, "a size that was confirmed less than four round-trip times ago was expected to be probed"),
 ];
 

@@ -211,6 +211,35 @@ fn a_ccid_changes_no_more_than_once_a_minute() {
 }
 
 #[test]
+fn a_ccid_that_is_agreed_again_does_not_begin_anew() {
+    let both = Config {
+        sender_ccids: [Ccid::TFRC, Ccid::TFRC_SP].into(),
+        receiver_ccids: [Ccid::TFRC, Ccid::TFRC_SP].into(),
+        ..Config::default()
+    };
+    let mut pair = Pair::connected(both);
+    for round in 0..100 {
+        pair.send(End::Server, round);
+        pair.run_for(millis(20));
+    }
+    let rate = |pair: &Pair| pair.server().snapshot().sender.allowed_rate;
+    let before = rate(&pair);
+    // One packet asks for the other CCID and then for the one in use.
+    let sequence = pair.server().cx.sequence.numbers.gsr().next();
+    let ack = pair.server().cx.sequence.numbers.gss();
+    let ask = |ccid: Ccid| {
+        let values = [ccid.0];
+        DccpOption::Feature(FeatureOption::preferences(FeatureAction::ChangeR, FeatureNumber::Ccid, &values))
+    };
+    let packet = pair.forge(End::Client, Kind::Ack { ack }, sequence);
+    let options = vec![ask(Ccid::TFRC_SP), ask(Ccid::TFRC)].into();
+    pair.inject(End::Server, Packet { options, ..packet });
+    pair.drain();
+    assert_eq!(pair.server().snapshot().sender_ccid, Ccid::TFRC);
+    assert_eq!(rate(&pair), before);
+}
+
+#[test]
 fn a_window_that_the_other_end_never_confirms_is_not_exceeded() {
     // Section 7.5.2, and Linux, which answers no Change after the handshake.
     let mut fast = config(Duration::from_micros(200));
