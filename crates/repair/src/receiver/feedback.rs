@@ -21,7 +21,7 @@ use crate::wire::{AduHeader, Answer, Report};
 mod symbols;
 
 pub(super) use symbols::Original;
-use symbols::{Arriving, Asking, Awaited, Gap};
+use symbols::{Arriving, Asking, Awaited, Gap, MOST_AWAITED};
 
 /// What expected packets may be late without a report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
@@ -36,10 +36,6 @@ const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
 const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
-/// Reports each round trip that ask for expected frames that may not exist. After them each interval is twice
-/// the one before, up to so many times.
-const GUESSES: u8 = 2;
-const MOST_DOUBLINGS: u8 = 8;
 /// Rare reports after the last arrival.
 const RARE: u8 = 4;
 /// Expected frames without any arrival, and time, after which nothing is expected any more.
@@ -49,8 +45,6 @@ const MOST_SILENCE: Duration = Duration::from_secs(2);
 const LONG_GAP: i32 = 3;
 /// Symbols that the end of a frame may be ahead of the newest arrival.
 const MOST_TAIL: i32 = 255;
-/// Reports whose answers are awaited.
-const MOST_AWAITED: usize = 32;
 /// Gaps that are remembered.
 const MOST_GAPS: usize = 32;
 
@@ -392,9 +386,9 @@ impl Feedback {
                 self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval
             });
         }
-        let mut again = false;
+        let (mut again, mut copies) = (false, 0);
         let wait = self.round_trip + self.margin();
-        let (latency, end) = (self.latency, self.arrivals_end);
+        let (latency, interval, end) = (self.latency, self.interval, self.arrivals_end);
         self.awaited.retain_mut(|awaited| {
             if awaited.due > now {
                 return true;
@@ -405,20 +399,17 @@ impl Feedback {
             }
             let is_missing = misses(awaited.first, awaited.last);
             again |= is_missing;
-            // Symbols after the newest arrival may not exist: the interval between requests doubles, so
-            // that a sender that pauses gets few of them.
-            awaited.guesses =
-                if awaited.first.since(end) < 0 { 0 } else { awaited.guesses.saturating_add(1) };
-            let doublings = awaited.guesses.saturating_sub(GUESSES).min(MOST_DOUBLINGS);
-            (awaited.due, awaited.reported) = (now + wait * (1 << doublings), now);
+            if is_missing && awaited.ask_again(now, end, wait, interval) {
+                copies = COPIES;
+            }
             is_missing
         });
         if tail {
             self.ask(self.tail.0, self.tail.1, now);
         }
         let repeats = said_again && self.awaited.iter().any(|awaited| misses(awaited.first, awaited.last));
-        if again {
-            self.say_again(now, COPIES);
+        if copies > 0 {
+            self.say_again(now, copies);
         } else if repeats {
             self.say_again(now, self.again_left);
         }
@@ -473,21 +464,19 @@ impl Feedback {
         self.rare_due = (self.rare_left > 0).then_some(now + RARELY);
         let due = now + self.round_trip + self.margin();
         let Self { asking, awaited, .. } = self;
-        let before = asking.len();
+        let mut copies = 0;
         asking.retain(|&Asking { at, first, last }| {
             let waits = at > now;
             if !waits {
-                // Each frame that is expected asks for the same symbol.
-                awaited.retain(|known| (known.first, known.last) != (first, last));
-                if awaited.len() >= MOST_AWAITED {
-                    awaited.pop_front();
+                let new = Awaited { due, asked: now, reported: now, first, last, guesses: 0 };
+                if new.remember(awaited) {
+                    copies = COPIES;
                 }
-                awaited.push_back(Awaited { due, asked: now, reported: now, first, last, guesses: 0 });
             }
             waits
         });
-        if self.asking.len() < before {
-            self.say_again(now, COPIES);
+        if copies > 0 {
+            self.say_again(now, copies);
         }
         // Losses noticed later have their own time.
         self.now_due = self.asking.iter().map(|asking| asking.at).min();

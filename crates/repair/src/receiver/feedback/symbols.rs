@@ -1,9 +1,18 @@
 //! What is known of symbols that arrive, and of those that are missing.
 
-use whimbrel_units::Instant;
+use alloc::collections::VecDeque;
+
+use whimbrel_units::{Duration, Instant};
 
 use crate::fecframe::Esi;
 use crate::wire::AduHeader;
+
+/// Reports whose answers are awaited.
+pub(super) const MOST_AWAITED: usize = 32;
+/// Requests, one each round trip, for what may not exist. After them each interval is twice the one before,
+/// up to so many times.
+const GUESSES: u8 = 2;
+const MOST_DOUBLINGS: u8 = 8;
 
 /// Symbols that were asked for.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +26,45 @@ pub(super) struct Awaited {
     pub(super) last: Esi,
     /// Number of requests for these symbols since no arrival has shown that they were sent.
     pub(super) guesses: u8,
+}
+
+impl Awaited {
+    /// Asks for these symbols again. `end` is the end of what arrived, `wait` the time that an answer takes, and
+    /// `interval` the one between frames. Returns whether a report that asks for them is said again.
+    ///
+    /// Symbols after the newest arrival may not exist: a sender that pauses gets few requests for them.
+    pub(super) fn ask_again(&mut self, now: Instant, end: Esi, wait: Duration, interval: Duration) -> bool {
+        self.guesses = if self.first.since(end) < 0 { 0 } else { self.guesses.saturating_add(1) };
+        let doublings = self.guesses.saturating_sub(GUESSES).min(MOST_DOUBLINGS);
+        // Each frame that is expected asks for them as well.
+        let wait = if self.is_unlikely() { wait.max(interval) } else { wait };
+        (self.due, self.reported) = (now + wait * (1 << doublings), now);
+        !self.is_unlikely()
+    }
+
+    /// Adds these symbols to those asked for. Returns whether the report that asks for them is said again.
+    ///
+    /// Each frame that is expected asks for the same symbol, which is no more likely to exist by that.
+    pub(super) fn remember(mut self, all: &mut VecDeque<Self>) -> bool {
+        all.retain(|known| {
+            let is_same = (known.first, known.last) == (self.first, self.last);
+            if is_same {
+                (self.guesses, self.due) = (known.guesses, known.due.max(self.due));
+            }
+            !is_same
+        });
+        if all.len() >= MOST_AWAITED {
+            all.pop_front();
+        }
+        let is_likely = !self.is_unlikely();
+        all.push_back(self);
+        is_likely
+    }
+
+    /// `true` if requests remain without an answer, and no arrival shows that the symbols were sent.
+    fn is_unlikely(&self) -> bool {
+        self.guesses > GUESSES
+    }
 }
 
 /// Symbols to be asked for.
