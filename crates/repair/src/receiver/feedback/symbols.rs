@@ -29,7 +29,7 @@ pub(super) struct Awaited {
 }
 
 impl Awaited {
-    /// Asks for these symbols again. `end` is the end of what arrived, `wait` the time that an answer takes, and
+    /// Asks for these symbols again. `end` is the end of what arrived, `wait` the time of an answer, and
     /// `interval` the one between frames. Returns whether a report that asks for them is said again.
     ///
     /// Symbols after the newest arrival may not exist: a sender that pauses gets few requests for them.
