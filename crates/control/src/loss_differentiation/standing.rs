@@ -25,13 +25,14 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// ```text
 /// f > 1 ms:     m > max(1 ms, min(5 ms, M/2))    or     q > max(5 ms, M/2)
-/// otherwise:    q > max(5 ms, M/2)               and    n > N l + 3 sqrt(N l (1 - l))
+/// otherwise:    q > max(1 ms, M/2)               and    n > N s + 4 sqrt(N s (1 - s))
 /// ```
 ///
-/// `n` of the last `N` packets with `q` above that limit were lost, and a share of `l` below it: a radio
-/// loses alike, however long the queue, so that `n` exceeds its mean by three standard deviations once in a
-/// thousand times. Where nothing else is lost, the first loss above the limit exceeds it. A row of lost
-/// packets counts as one. 5 ms is the target of CoDel (RFC 8289, Section 4.2), which drops nothing from a
+/// `n` of the last `N` losses were revealed with `q` above that limit, as was a share of `s` of the packets:
+/// a radio loses alike, however long the queue, so that `n` exceeds its mean by four standard deviations
+/// once in thirty thousand times. A row of lost packets counts as one. A queue of three or four packets
+/// lasts for 6 to 9 ms at 4 Mbit/s, and the packet after a drop finds half of that: here CoDel's target is
+/// no limit. 5 ms is that target (RFC 8289, Section 4.2): CoDel drops nothing from a
 /// queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the
 /// error of timestamps on a loaded host.
 ///
@@ -56,7 +57,7 @@ struct Levels {
     high: Share,
 }
 
-/// Packets that arrived and rows of packets that were lost, of the last [`LEVELS_MEMORY`] or so.
+/// Packets that arrived and rows of packets that were lost, of the last [`LEVELS_MEMORY`] of both levels.
 #[derive(Clone, Copy, Debug, Default)]
 struct Share {
     arrived: f64,
@@ -68,10 +69,11 @@ impl Levels {
         if is_high { &mut self.high } else { &mut self.low }
     }
     fn on_arrival(&mut self, is_high: bool) {
-        let share = self.at(is_high);
-        share.arrived -= share.arrived / LEVELS_MEMORY;
-        share.lost -= share.lost / LEVELS_MEMORY;
-        share.arrived += 1.0;
+        for share in [&mut self.low, &mut self.high] {
+            share.arrived -= share.arrived / LEVELS_MEMORY;
+            share.lost -= share.lost / LEVELS_MEMORY;
+        }
+        self.at(is_high).arrived += 1.0;
     }
     /// A row of packets was lost. A fade loses many of them at one level.
     fn on_loss(&mut self, is_high: bool) {
@@ -81,10 +83,9 @@ impl Levels {
     /// see the queue.
     fn is_queue_to_blame(&self) -> bool {
         let Self { low, high } = self;
-        let packets = high.lost + high.arrived;
-        let of_low = low.lost / (low.lost + low.arrived).max(1.0);
-        let expected = of_low * packets;
-        let deviation = libm::sqrt(expected * (1.0 - of_low));
+        let share = high.arrived / (low.arrived + high.arrived).max(1.0);
+        let expected = (low.lost + high.lost) * share;
+        let deviation = libm::sqrt(expected * (1.0 - share));
         high.lost > expected + SIGNIFICANT * deviation
     }
 }
@@ -122,10 +123,10 @@ const TOLERATED: f64 = 5e6;
 const NOISE: f64 = 1e6;
 /// Time in which the packets of a burst leave the queue.
 const BURST: Duration = Duration::from_millis(100);
-/// Packets of a level in which its losses are counted.
-const LEVELS_MEMORY: f64 = 200.0;
-/// Standard deviations by which a long queue has to lose more than a short one.
-const SIGNIFICANT: f64 = 3.0;
+/// Packets in which the losses of both levels are counted.
+const LEVELS_MEMORY: f64 = 2000.0;
+/// Standard deviations by which a long queue has to lose more than its share.
+const SIGNIFICANT: f64 = 4.0;
 /// Period of the extremes.
 const PERIOD: Duration = Duration::from_secs(60);
 
@@ -179,9 +180,9 @@ impl Queue {
     fn above(&self, rott: f64) -> f64 {
         rott - (self.range().0 - self.origin)
     }
-    /// `true` if the last packet found the queue more than half full.
-    fn is_high(&self) -> bool {
-        self.above(self.last - self.origin) > TOLERATED.max(self.half())
+    /// `true` if the last packet found the queue more than half full, and longer than `least`.
+    fn is_high(&self, least: f64) -> bool {
+        self.above(self.last - self.origin) > self.half().max(least)
     }
     /// `true` if the queue is empty between bursts.
     fn empties(&self) -> bool {
@@ -216,7 +217,7 @@ impl LossDifferentiation for Standing {
         }
         if let Some(queue) = &mut self.queue {
             queue.at = arrival.at;
-            self.levels.on_arrival(queue.is_high());
+            self.levels.on_arrival(queue.is_high(NOISE));
         }
     }
 
@@ -226,12 +227,12 @@ impl LossDifferentiation for Standing {
             return LossClass::Congestion;
         };
         self.evidence = queue.evidence();
-        let is_high = queue.is_high();
+        let is_high = queue.is_high(NOISE);
         self.levels.on_loss(is_high);
         let is_congestion = if queue.empties() {
             is_high && self.levels.is_queue_to_blame()
         } else {
-            is_high || queue.stands()
+            queue.is_high(TOLERATED) || queue.stands()
         };
         LossClass::wireless_if(!is_congestion)
     }

@@ -183,3 +183,45 @@ fn a_radio_that_loses_the_end_of_key_frames_as_anything_else_is_not_the_queue() 
     let all = (0..8).map(key_frames).fold([0; 2], |sum, losses| [sum[0] + losses[0], sum[1] + losses[1]]);
     assert!(f64::from(all[1]) < 0.01 * f64::from(all[0]), "{} of {} losses count", all[1], all[0]);
 }
+
+/// A queue with so many places for packets of 2.4 ms each. This stream takes four fifths of the link, and
+/// others send a packet with each of eight of its packets in forty. Returns the share of the drops that count
+/// as congestion, after the first 10 s.
+fn short_queue(places: usize) -> f64 {
+    let mut standing = Standing::new();
+    let (mut dice, mut leaves, mut missing) = (1_u64, std::vec::Vec::new(), 0);
+    let mut drops = [0.0; 2];
+    for sequence in 0..10_000_u64 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = 3.0 * sequence as f64 + (dice >> 40) as f64 * 6e-8;
+        let others = u32::from(sequence % 40 < 8);
+        for own in (0..others).map(|_| false).chain([true]) {
+            leaves.retain(|leave| *leave > at);
+            if leaves.len() > places {
+                missing += u64::from(own);
+                continue;
+            }
+            let leave = leaves.last().copied().unwrap_or(at).max(at) + 2.4;
+            leaves.push(leave);
+            if own {
+                standing.on_arrival(&packet(sequence, leave + 20.0, leave - at + 20.0));
+                if missing > 0 {
+                    let counts = verdict(&mut standing, missing, 0.0, 10.0) == LossClass::Congestion;
+                    if at > 10_000.0 {
+                        drops = [drops[0] + 1.0, drops[1] + f64::from(u8::from(counts))];
+                    }
+                    missing = 0;
+                }
+            }
+        }
+    }
+    assert!(drops[0] > 50.0, "{drops:?}");
+    drops[1] / drops[0]
+}
+
+/// Such a queue lasts for less than 10 ms, and the packet after a drop finds less than 5.
+#[test]
+fn a_queue_of_few_packets_that_drops_is_congestion() {
+    let shares = [2, 3].map(short_queue);
+    assert!(shares.iter().all(|share| *share > 0.7), "{shares:?} of the drops count");
+}
