@@ -30,6 +30,8 @@ pub(crate) enum Timer {
     TimeWait,
     /// The Sequence Window has been full for a while: a Sync requests an acknowledgement.
     Probe,
+    /// Feedback is missing: a Sync requests a sign of life.
+    Outage,
     /// The peer could not accept data because of a protocol constraint: none are sent for now (RFC 4340,
     /// Section 11.7.2).
     Constraint,
@@ -56,7 +58,7 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -65,6 +67,7 @@ impl Timer {
         Self::GiveUpClosing,
         Self::TimeWait,
         Self::Probe,
+        Self::Outage,
         Self::Constraint,
         Self::CcidHold,
         Self::Idle,
