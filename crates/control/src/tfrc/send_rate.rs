@@ -209,7 +209,7 @@ impl SendRate {
     }
 
     /// Starts X, in slow start, at `rate`, which the path carried some time ago.
-    /// draft-ietf-tsvwg-careful-resume uses half of the rate carried.
+    /// Careful Resume (RFC 9959) uses half of the rate carried.
     pub fn begin_at(&mut self, rate: DataRate) {
         self.known = rate;
         self.allowed = self.allowed.max(rate).min(self.config.max_rate);
