@@ -45,7 +45,7 @@ METRICS = [
     *(
         metric
         for metric in measures.METRICS
-        if metric.key in ("throughput", "lost_share", "at_source", "jitter", "packet_jitter")
+        if metric.key in ("throughput", "lost_share", "at_source", "jitter", "delay_jitter")
     ),
 ]
 

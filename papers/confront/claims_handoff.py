@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whimbrel.claims import Check, Claim, Verdict, above, at_least, at_most, average, below, every, times
+from whimbrel.papers.confront.claims import more
 from whimbrel.papers.confront.measures import row_of
 from whimbrel.papers.confront.thresholds import BRIEF_S, DENT, SAME
 from whimbrel.papers.confront.topology import CCID2, CCID3, CONFRONTS, NAMES, UDP
@@ -50,7 +51,7 @@ def _declines(sheets: Mapping[str, Sheet]) -> Verdict:
         rows = [row for row in sheet.rows if low < int(row) <= high]
         return average([sheet.value(TCP, "throughput", row=row) for row in rows], f"{low} to {high} s")
 
-    return below(course(START_S, AFTER_S), course(BEFORE_S, START_S))
+    return more(course(BEFORE_S, START_S), course(START_S, AFTER_S))
 
 
 def _smaller_dent(sheets: Mapping[str, Sheet]) -> Verdict:

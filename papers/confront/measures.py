@@ -30,12 +30,12 @@ METRICS = [
     Metric(
         "at_source", "%", "At the source, of lost", 1, title="Of the lost packets, those lost by the host"
     ),
-    Metric("jitter", "ms", "Jitter", 2, title="Jitter (equation 7)"),
-    Metric("packet_jitter", "ms", "Jitter of packets", 2, title="Interarrival jitter (RFC 3550)"),
+    Metric("jitter", "ms", "Jitter", 2, title="Jitter (equation 7, of iperf's column)"),
+    Metric("delay_jitter", "ms", "Jitter of delays", 2, title="Jitter (equation 7, of one delay a second)"),
     Metric("reordered", "%", "Out of order", 2, title="Packets that arrive out of order"),
     Metric("jain", "", "Jain's index", 3, title="Jain's index of the three flows", bounds=(0, 1)),
 ]
-"""Those of the tables, two shares of what is lost, the jitter that iperf reports, and Jain's index."""
+"""Those of the tables, two shares of what is lost, another reading of equation 7, and Jain's index."""
 
 # Without hosts there is no `lost_host`.
 _LOST = ("lost_host", "lost_queue", "lost_wireless", "lost_down", "lost_other")
@@ -122,12 +122,10 @@ def measure(result: Result, confront: Confront, size: int, scheme: str) -> dict[
         "load": delivered if is_tcp else flow_means.effective(transmitted, lost),
         "lost_share": lost / transmitted * 100,
         "at_source": count("lost_host") / lost_packets * 100 if lost_packets else math.nan,
-        "jitter": of_flows(result, flows, lambda flow: flow_means.jitter(delays_ms(result, flow))),
-        "packet_jitter": of_flows(
-            result,
-            flows,
-            lambda flow: flow_means.mean_over_experiment(1e3 * readings(result, flow, "jitter_s")),
+        "jitter": of_flows(
+            result, flows, lambda flow: flow_means.reported_jitter(1e3 * readings(result, flow, "jitter_s"))
         ),
+        "delay_jitter": of_flows(result, flows, lambda flow: flow_means.jitter(delays_ms(result, flow))),
         "reordered": count("reordered_packets") / count("received_packets") * 100,
         "jain": fairness(result),
     }

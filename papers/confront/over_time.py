@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,16 @@ from whimbrel.figures import Charts
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.measures import KB, flows_of, readings, row_of
-from whimbrel.papers.confront.topology import CONFRONTS, FIRST, PAPER_TIMES, Confront, Times, scenario
+from whimbrel.papers.confront.topology import (
+    BED,
+    CONFRONTS,
+    FIRST,
+    PAPER_TIMES,
+    Bed,
+    Confront,
+    Times,
+    scenario,
+)
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import POSITIVE, Metric, Sheet
@@ -71,7 +81,9 @@ def _charts(sheet: Sheet) -> Charts:
     return {metric.key: figures.curves(sheet, metric, zero=True, marks=marks) for metric in sheet.metrics}
 
 
-def _figure(key: str, confront: Confront) -> Item:
+def figure(key: str, bed: Bed = BED) -> Item:
+    """One of the figures, on a test bed."""
+    confront = FIGURES[key]
     return Item(
         key=key,
         title=f"{confront.title} over time, packets of {SIZE} bytes",
@@ -79,7 +91,7 @@ def _figure(key: str, confront: Confront) -> Item:
         rows=[str(instant) for instant in INSTANTS],
         columns=list(confront.schemes),
         metrics=METRICS,
-        scenario=lambda _row, _column: scenario(confront, SIZE),
+        scenario=lambda _row, _column: scenario(confront, SIZE, bed=bed),
         measure=lambda result, row, column: _measure(confront, result, row, column),
         precision=RUNS,
         quick=Quick(precision=Precision.exactly(3)),
@@ -149,7 +161,8 @@ def dents(result: Result, confront: Confront, scheme: str) -> dict[str, float]:
 DENT_ROWS = {row_of(CONFRONTS[number]): CONFRONTS[number] for number in ("2", "5", "8")}
 
 
-def _dents() -> Item:
+def handoffs(bed: Bed = BED) -> Item:
+    """The hand-offs of the flows whose tablets change access points, on a test bed."""
     columns = list(dict.fromkeys(scheme for confront in DENT_ROWS.values() for scheme in confront.schemes))
     return Item(
         key="handoffs",
@@ -159,7 +172,7 @@ def _dents() -> Item:
         columns=columns,
         metrics=DENTS,
         has=lambda row, column: column in DENT_ROWS[row].schemes,
-        scenario=lambda row, _column: scenario(DENT_ROWS[row], SIZE),
+        scenario=lambda row, _column: scenario(DENT_ROWS[row], SIZE, bed=bed),
         measure=lambda result, row, column: dents(result, DENT_ROWS[row], column),
         precision=RUNS,
         quick=Quick(precision=Precision.exactly(3), rows=list(DENT_ROWS)[:2]),
@@ -171,16 +184,17 @@ def _dents() -> Item:
 STILL = Times(handoffs=())
 
 
-def _still() -> Item:
+def still(bed: Bed = BED) -> Item:
+    """The same confronts without hand-offs, on a test bed."""
     return Item(
         key="no-handoff",
         title="The same without hand-offs",
         source="ours",
         rows=list(DENT_ROWS),
-        columns=_dents().columns,
+        columns=handoffs().columns,
         metrics=[Metric("throughput", "kbit/s", "Throughput", 0)],
         has=lambda row, column: column in DENT_ROWS[row].schemes,
-        scenario=lambda row, _column: scenario(DENT_ROWS[row], SIZE, STILL),
+        scenario=lambda row, _column: scenario(DENT_ROWS[row], SIZE, STILL, bed),
         measure=lambda result, row, column: {
             "throughput": measures.measure(result, DENT_ROWS[row], SIZE, column)["throughput"]
         },
@@ -190,11 +204,15 @@ def _still() -> Item:
     )
 
 
-SCANS: Mapping[str, dict[str, object]] = {
-    "active scan": {"kind": "active"},
-    "passive scan": {"kind": "passive"},
-    "passive scan, 1 s per channel": {"kind": "passive", "channel_time": "1 s"},
+LISTED = replace(BED, channels=None)
+"""Clients that know the channels of their network."""
+SCANS: Mapping[str, tuple[Bed, dict[str, object]]] = {
+    "active, channels 1 to 11": (BED, {"kind": "active"}),
+    "active, the network's two channels": (LISTED, {"kind": "active"}),
+    "passive, the network's two channels": (LISTED, {"kind": "passive"}),
+    "passive, 1 s on each of the two": (LISTED, {"kind": "passive", "channel_time": "1 s"}),
 }
+"""Channels, and the procedure of a scan."""
 _SHORT = Times(total=90.0, await_=6.0, handoffs=(30.0, 60.0))
 _SCANNED = {
     "tcp-cubic": CONFRONTS["5"],
@@ -206,9 +224,10 @@ _SCANNED = {
 
 def _scanning(row: str, column: str) -> Scenario:
     """A confront in which the moving tablets look for access points in another way."""
-    document = dict(scenario(_SCANNED[column], SIZE, _SHORT).document)
+    bed, scan = SCANS[row]
+    document = dict(scenario(_SCANNED[column], SIZE, _SHORT, bed).document)
     document["node"] = [
-        {**node, "client": {**node["client"], "scan": SCANS[row]}} if "mobility" in node else node
+        {**node, "client": {**node["client"], "scan": scan}} if "mobility" in node else node
         for node in document["node"]
     ]
     return Scenario(document)
@@ -232,4 +251,4 @@ def _outages() -> Item:
     )
 
 
-ITEMS = [*(_figure(key, confront) for key, confront in FIGURES.items()), _dents(), _still(), _outages()]
+ITEMS = [*(figure(key) for key in FIGURES), handoffs(), still(), _outages()]

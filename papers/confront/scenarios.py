@@ -7,9 +7,11 @@ from whimbrel.papers.confront import (
     beds,
     claims,
     claims_handoff,
+    costs,
     features,
     over_time,
     precision,
+    sets,
     tables,
     voip,
 )
@@ -21,7 +23,16 @@ PAPER = Paper(
     year=2008,
     about="TCP Reno, Cubic and Veno, UDP, and DCCP with CCIDs 2 and 3 against each other, two by two, on "
     "802.11g with hand-offs. The senders are tablets whose processors limit what they send.",
-    items=[features.ITEM, *tables.ITEMS, *precision.ITEMS, *over_time.ITEMS, voip.ITEM, *beds.ITEMS],
+    items=[
+        features.ITEM,
+        *tables.ITEMS,
+        *precision.ITEMS,
+        *over_time.ITEMS,
+        voip.ITEM,
+        *beds.ITEMS,
+        *costs.ITEMS,
+        *sets.ITEMS,
+    ],
     claims=[features.CLAIM, *claims.CLAIMS, *claims_handoff.CLAIMS, *beds.CLAIMS],
     headline=["table3"],
 )

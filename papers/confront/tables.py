@@ -10,7 +10,7 @@ from whimbrel.figures import Charts
 from whimbrel.paper import Derived, Item, Quick
 from whimbrel.papers.confront import measures
 from whimbrel.papers.confront.measures import METRICS, ROWS
-from whimbrel.papers.confront.topology import FIRST, NAMES, OTHERS, Times, scenario, walk
+from whimbrel.papers.confront.topology import BED, FIRST, NAMES, OTHERS, Bed, Times, scenario, walk
 from whimbrel.sheet import Metric, Sheet
 from whimbrel.statistics import Precision
 
@@ -42,14 +42,15 @@ def _toml(points: list[dict[str, object]]) -> str:
 QUICK = Quick(precision=Precision.exactly(3), overrides=quick_overrides())
 
 
-DRAWN = ("throughput", "lost_share", "packet_jitter")
+DRAWN = ("throughput", "lost_share", "jitter")
 
 
 def _charts(sheet: Sheet) -> Charts:
     return {metric.key: figures.dots(sheet, metric) for metric in sheet.metrics if metric.key in DRAWN}
 
 
-def _item(key: str, size: int) -> Item:
+def item(key: str, size: int, bed: Bed = BED) -> Item:
+    """One of the tables, on a test bed."""
     return Item(
         key=key,
         title=f"Eleven confronts with packets of {size} bytes and two hand-offs",
@@ -59,7 +60,7 @@ def _item(key: str, size: int) -> Item:
         metrics=METRICS,
         derived=[N],
         has=lambda row, column: column in ROWS[row].schemes,
-        scenario=lambda row, _column: scenario(ROWS[row], size),
+        scenario=lambda row, _column: scenario(ROWS[row], size, bed=bed),
         measure=lambda result, row, column: measures.measure(result, ROWS[row], size, column),
         precision=PRECISION,
         quick=QUICK,
@@ -71,4 +72,4 @@ def _item(key: str, size: int) -> Item:
     )
 
 
-ITEMS = [_item(key, size) for key, size in TABLES.items()]
+ITEMS = [item(key, size) for key, size in TABLES.items()]

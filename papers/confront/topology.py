@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,6 +101,12 @@ class Host:
         }
 
 
+EVERY_CHANNEL = tuple(range(1, 12))
+"""Those that a client without a list of its network's channels scans, in the 2.4 GHz band."""
+SEGMENT = 1448
+"""Bytes of data in a full segment of TCP with timestamps, which Linux sends whatever `iperf -l` writes."""
+
+
 @dataclass(frozen=True)
 class Bed:
     """What the paper leaves open; `README.md` gives the reasons of the defaults.
@@ -111,6 +117,9 @@ class Bed:
         router_queue: in packets.
         udp_mbps: rate of data that iperf is asked for in each UDP flow, by packet size.
         wifi_mbps: rate of data frames.
+        channels: that a client scans; those of its network's access points if None.
+        segment: bytes of data in a packet of TCP; as many as in those of the other schemes if None.
+        costs: the processors of tablets that send with a scheme, if they differ from `host`.
     """
 
     host: Host | None = Host()
@@ -118,6 +127,17 @@ class Bed:
     router_queue: int = 50
     udp_mbps: Mapping[int, float] = field(default_factory=lambda: {512: 11.7, 1424: 20.0})
     wifi_mbps: float = 54.0
+    channels: Sequence[int] | None = EVERY_CHANNEL
+    segment: int | None = SEGMENT
+    costs: Mapping[str, Host] = field(default_factory=dict)
+
+    def host_of(self, scheme: str) -> Host | None:
+        """The processor of a tablet that sends with a scheme."""
+        return self.costs.get(scheme, self.host)
+
+    def data_of(self, scheme: str, size: int) -> int:
+        """Bytes of data in a packet of a scheme, if the application writes `size` bytes at a time."""
+        return self.segment if self.segment is not None and scheme in TCPS.values() else size
 
 
 BED = Bed()
@@ -129,7 +149,7 @@ WEAK_DBM = -42
 APART_M = 100.0
 STEP_S = 4.0
 """Time of the walk from one access point to the other."""
-APART_S = 0.3
+APART_S = 0.5
 """Time between the walks, and the first associations, of two tablets: they do not scan at once."""
 
 
@@ -144,8 +164,21 @@ def walk(times: Times, number: int) -> list[dict[str, Any]]:
     return points
 
 
+def _flow(name: str, number: int, scheme: str, size: int, bed: Bed, start: str) -> dict[str, Any]:
+    """A flow from a tablet to the receiver."""
+    return {
+        "name": name,
+        "from": f"tablet{number}",
+        "to": "receiver",
+        "payload": f"{bed.data_of(scheme, size)} B",
+        "start": start,
+        "start_jitter": "500 ms",
+        **_load(scheme, size, bed),
+    }
+
+
 def _load(scheme: str, size: int, bed: Bed) -> dict[str, Any]:
-    """Keys of a flow."""
+    """The transport of a flow, and what it carries."""
     if scheme == UDP:
         mbps = bed.udp_mbps[size] * (size + HEADERS[UDP]) / size
         return {"transport": "udp", "traffic": {"kind": "cbr", "rate": f"{mbps:.6g} Mbit/s"}}
@@ -158,7 +191,7 @@ def _load(scheme: str, size: int, bed: Bed) -> dict[str, Any]:
         "variant": "sack",
         "initial_window": 3,
         "min_rto": "200 ms",
-        "window_limit": WINDOW_BYTES // size,
+        "window_limit": WINDOW_BYTES // bed.data_of(scheme, size),
     }
     if law != "reno":
         tcp["congestion"] = law
@@ -171,19 +204,28 @@ HEADERS = {UDP: 28, CCID2: 36, CCID3: 36}
 """Bytes of the headers of a packet with data: IPv4, and UDP or DCCP with long sequence numbers."""
 
 
-def tablet(name: str, number: int, bed: Bed = BED) -> dict[str, Any]:
-    """A tablet without a place."""
-    host = {} if bed.host is None else {"host": bed.host.document()}
-    joins = {"ssid": "lab", "joins_at": f"{number * APART_S:g} s"}
-    return {"name": name, "wifi": "air", "client": joins, **host}
+def tablet(name: str, number: int, bed: Bed = BED, scheme: str = UDP) -> dict[str, Any]:
+    """A tablet without a place, which sends with a scheme."""
+    host = bed.host_of(scheme)
+    client: dict[str, Any] = {"ssid": "lab", "joins_at": f"{number * APART_S:g} s"}
+    if bed.channels is not None:
+        client["channels"] = list(bed.channels)
+    made = {"name": name, "wifi": "air", "client": client}
+    return made if host is None else {**made, "host": host.document()}
 
 
-def roaming_tablet(name: str, number: int, times: Times, bed: Bed = BED) -> dict[str, Any]:
+def roaming_tablet(name: str, number: int, times: Times, bed: Bed = BED, scheme: str = UDP) -> dict[str, Any]:
     """A tablet that changes access points; those with other numbers do it at other times."""
-    made = tablet(name, number, bed)
+    made = tablet(name, number, bed, scheme)
     made["client"] |= {"weak_signal": f"{WEAK_DBM} dBm"}
     made["mobility"] = {"kind": "waypoints", "points": walk(times, number)}
     return made
+
+
+def _receiver(bed: Bed) -> dict[str, Any]:
+    made = tablet("receiver", 0, bed)
+    made["client"] = {**made["client"], "ssid": "lab-receiver"}
+    return {**made, "position": [APART_M / 2, 55]}
 
 
 FIRST, OTHERS = "first", ("second", "third")
@@ -206,22 +248,16 @@ def scenario(
         record: further keys of `record`.
     """
     tablets = [
-        *(roaming_tablet(f"tablet{number}", number, times, bed) for number in range(2)),
-        {**tablet("tablet2", 3, bed), "position": [APART_M, 5]},
-        {**tablet("receiver", 0, bed), "position": [APART_M / 2, 55], "client": {"ssid": "lab-receiver"}},
+        *(
+            roaming_tablet(f"tablet{number}", number, times, bed, scheme)
+            for number, scheme in enumerate(confront.schemes)
+        ),
+        {**tablet("tablet2", 3, bed, confront.other), "position": [APART_M, 5]},
+        _receiver(bed),
     ]
-    flow = {"to": "receiver", "payload": f"{size} B", "start_jitter": "500 ms"}
-    first = [
-        {"name": FIRST, "from": "tablet0", **flow, "start": "200 ms", **_load(confront.first, size, bed)}
-    ]
+    first = _flow(FIRST, 0, confront.first, size, bed, "400 ms")
     others = [
-        {
-            "name": name,
-            "from": f"tablet{number}",
-            **flow,
-            "start": f"{times.await_:g} s",
-            **_load(confront.other, size, bed),
-        }
+        _flow(name, number, confront.other, size, bed, f"{times.await_:g} s")
         for number, name in enumerate(OTHERS, start=1)
     ]
     wire = {"rate": "100 Mbit/s", "delay": "0.5 ms"}
@@ -270,7 +306,7 @@ def scenario(
                     "queue": f"{bed.router_queue} packets",
                 },
             ],
-            "flow": [*first, *others],
+            "flow": [first, *others],
             "record": {"interval": "1 s", "delays": True, **record},
         }
     )

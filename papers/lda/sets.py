@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from whimbrel import sets
+from whimbrel import kinds, sets
 from whimbrel.claims import Claim
 from whimbrel.papers.lda import topology
 
@@ -31,4 +31,7 @@ def again(claims: Sequence[Claim], items: Sequence[str]) -> list[Claim]:
 
 if __name__ == "__main__":
     checked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    print(sets.side_by_side(checked, list(topology.SETS), USUAL))
+    verdicts = sets.by_set(checked, list(topology.SETS), USUAL)
+    print(sets.side_by_side(verdicts))
+    if "--record" in sys.argv:
+        kinds.record(Path(__file__).parent, verdicts)

@@ -7,7 +7,18 @@ import pytest
 
 from whimbrel._reproduce import paper
 from whimbrel._simulate.simulation import run
-from whimbrel.papers.confront import beds, features, measures, over_time, precision, tables, voip
+from whimbrel.papers.confront import (
+    beds,
+    claims,
+    costs,
+    features,
+    measures,
+    over_time,
+    precision,
+    sets,
+    tables,
+    voip,
+)
 from whimbrel.papers.confront.measures import ROWS
 from whimbrel.papers.confront.topology import (
     BED,
@@ -15,11 +26,14 @@ from whimbrel.papers.confront.topology import (
     FIRST,
     OTHERS,
     PAPER_TIMES,
+    SEGMENT,
+    Bed,
     Host,
     Times,
     scenario,
 )
 from whimbrel.result import Result
+from whimbrel.sheet import Sheet, value_of
 
 SHORT = Times(total=30.0, await_=2.0, handoffs=(10.0, 20.0))
 
@@ -155,12 +169,13 @@ def test_fairness_is_jains_index_of_the_three_flows(udp: Result) -> None:
     assert measures.measure(udp, CONFRONTS["2"], 512, "udp")["jain"] == pytest.approx(wanted)
 
 
-def test_jitter_is_taken_from_the_delays_of_consecutive_seconds(udp: Result) -> None:
+def test_jitter_is_that_of_iperf_or_of_the_delays_of_consecutive_seconds(udp: Result) -> None:
     table = udp["intervals"]
-    delays = 1e3 * table["delay_s"][table["flow"] == FIRST]
+    delays, jitters = (1e3 * table[key][table["flow"] == FIRST] for key in ("delay_s", "jitter_s"))
     assert delays.size == 30
-    wanted = np.nansum(np.abs(np.diff(delays))) / 29
-    assert measures.measure(udp, CONFRONTS["2"], 512, "tcp-cubic")["jitter"] == pytest.approx(wanted)
+    found = measures.measure(udp, CONFRONTS["2"], 512, "tcp-cubic")
+    assert found["delay_jitter"] == pytest.approx(np.nansum(np.abs(np.diff(delays))) / 29)
+    assert found["jitter"] == pytest.approx(np.nansum(jitters) / 29)
 
 
 def test_hand_offs_are_those_of_the_moving_tablets(udp: Result) -> None:
@@ -171,10 +186,12 @@ def test_hand_offs_are_those_of_the_moving_tablets(udp: Result) -> None:
         if origin
     ]
     assert [client for client, _ in changes] == ["tablet0", "tablet1"] * 2
-    assert all(abs(time - wanted) < 2 for (_, time), wanted in zip(changes, (10, 10, 20, 20), strict=True))
+    assert all(abs(time - wanted) < 3 for (_, time), wanted in zip(changes, (10, 10, 20, 20), strict=True))
     found = over_time.dents(udp, CONFRONTS["2"], "udp")
-    assert 0 < found["outage"] < 200
-    assert found["dent"] < 20
+    # Eleven channels, of which three have access points.
+    assert found["outage"] == pytest.approx(306, abs=5)
+    listed = run(scenario(CONFRONTS["2"], 512, SHORT, over_time.LISTED), seed=1)
+    assert over_time.dents(listed, CONFRONTS["2"], "udp")["outage"] == pytest.approx(87, abs=5)
     assert found["lost_before"] == pytest.approx(75.5, abs=1)
 
 
@@ -185,6 +202,75 @@ def test_rows_of_the_figures_are_close_together_at_hand_offs() -> None:
     assert set(range(97, 109)) | set(range(197, 209)) <= set(rows)
 
 
+def test_tcp_sends_full_segments_of_what_iperf_writes() -> None:
+    def payloads(bed: Bed) -> dict[str, str]:
+        flows = scenario(CONFRONTS["4"], 512, bed=bed).document["flow"]
+        return {flow["transport"]: flow["payload"] for flow in flows}
+
+    assert payloads(BED) == {"tcp": "1448 B", "dccp": "512 B"}
+    assert payloads(sets.BEDS["segmented"]) == {"tcp": "512 B", "dccp": "512 B"}
+
+
+def test_the_costs_by_protocol_are_fitted_to_table_3() -> None:
+    printed = _printed("table3")
+    for scheme, us in costs.COSTS_US.items():
+        rates = [
+            rate
+            for (_, name, key), rate in printed.items()
+            if key == "throughput" and name.startswith(scheme)
+        ]
+        # Segments of 1448 bytes with headers of 52, or datagrams of 512 with 36.
+        data, headers = (SEGMENT, 52) if scheme == "tcp" else (512, 36)
+        cost_s = us * 1e-6 + Host().send_cost_ns_per_byte * 1e-9 * (data + headers)
+        assert data * 8 / cost_s / 1e3 == pytest.approx(np.mean(rates), rel=1e-3)
+    document = scenario(CONFRONTS["4"], 512, bed=costs.BY_PROTOCOL).document
+    hosts = {node["name"]: node["host"]["send_cost"] for node in document["node"] if "host" in node}
+    assert hosts == {
+        "tablet0": "1559 us",
+        "tablet1": "1116 us",
+        "tablet2": "1116 us",
+        "receiver": "730 us",
+    }
+
+
+def test_a_claim_is_checked_under_eight_sets_of_three_choices() -> None:
+    assert len(set(sets.NAMES)) == 8
+    assert {item.key for item in sets.ITEMS} == {f"{key}-{bed}" for key in sets.KEYS for bed in sets.BEDS}
+
+    def made(item: str, below: str) -> Sheet:
+        """A sheet in which CCID 3 has the smaller number in one of the two jitters only."""
+        sheet = Sheet(item, item, list(ROWS), ["ccid2", "ccid3"], measures.METRICS)
+        for row in ROWS:
+            for metric in ("jitter", "delay_jitter"):
+                for scheme in sheet.columns:
+                    is_less = (scheme == "ccid3") == (metric == below)
+                    sheet.values[row, scheme, metric] = value_of([1.0 if is_less else 2.0], is_exact=True)
+        return sheet
+
+    keys = [f"{key}{end}" for key in sets.KEYS for end in ("", *(f"-{bed}" for bed in sets.BEDS))]
+    by_key = {key: made(key, "delay_jitter" if "listed" in key else "jitter") for key in keys}
+    jitter = [claim for claim in claims.CLAIMS if claim.id == "jitter-512"]
+    found = sets.verdicts(jitter, by_key)["jitter-512"]
+    assert list(found) == list(sets.NAMES)
+    assert {name for name, word in found.items() if word == "holds"} == {
+        "tools",
+        "segmented",
+        "listed-delays",
+        "listed-segmented-delays",
+    }
+
+
+def test_a_difference_without_substance_is_undecided() -> None:
+    def verdict(a: float, b: float) -> bool | None:
+        return claims.more(*(value_of([mean - 0.01, mean, mean + 0.01]) for mean in (a, b))).holds
+
+    assert verdict(102.0, 100.0) is True
+    assert verdict(98.0, 100.0) is False
+    assert verdict(100.5, 100.0) is None
+    open_ = claims.more(*(value_of([mean - 2, mean, mean + 2]) for mean in (101.0, 100.0)))
+    assert open_.holds is None
+
+
 def test_each_variant_of_the_test_bed_differs_from_the_calibrated_one() -> None:
     assert beds.BEDS[beds.CALIBRATED] == BED
     assert len({repr(bed) for bed in beds.BEDS.values()}) == len(beds.BEDS)
@@ -192,7 +278,17 @@ def test_each_variant_of_the_test_bed_differs_from_the_calibrated_one() -> None:
 
 def test_a_call_that_is_not_disturbed_has_the_score_of_its_codec() -> None:
     given = voip.calls("1: Reno x UDP", "udp")
-    document = {**given.document, "flow": [f for f in given.document["flow"] if f["name"] in voip.CODECS]}
+    # Without hand-offs.
+    still = [{key: value for key, value in n.items() if key != "mobility"} for n in given.document["node"]]
+    flows = [flow for flow in given.document["flow"] if flow["name"] in voip.CODECS]
+    document = {
+        **given.document,
+        "flow": flows,
+        "node": [
+            {**n, "position": [5, 5]} if n["name"] in ("tablet0", "tablet1", voip.CALLER) else n
+            for n in still
+        ],
+    }
     result = voip.run(type(given)(document), 1)["calls"]
     assert result.one("not_played", call="g711") == 0.0
     # G.711 with its packet, look-ahead and 100 ms of playout.

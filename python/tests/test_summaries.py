@@ -84,6 +84,13 @@ def test_the_mean_of_two_flows_is_their_sum_over_f() -> None:
     assert flow_means.mean_of_flows([2900.0]) == 2900.0
 
 
+def test_a_reported_jitter_is_the_variation_itself() -> None:
+    # QI is one less than the readings, of which the first two are before the start.
+    assert flow_means.reported_jitter([math.nan, 0.0, 2.0, 3.0, 1.0]) == 1.5
+    with pytest.raises(StatisticsError, match="at least 2"):
+        flow_means.reported_jitter([1.0])
+
+
 def test_jitter_is_the_mean_variation_between_consecutive_readings() -> None:
     # The paper's example: 10 ms and 11 ms are a variation of 1 ms.
     assert flow_means.jitter([10.0, 11.0]) == 1.0

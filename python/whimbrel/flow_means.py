@@ -77,6 +77,18 @@ def jitter(delays: Sample) -> float:
     return float(np.nansum(variations) / variations.size)
 
 
+def reported_jitter(jitters: Sample) -> float:
+    """The mean of a reported jitter, read as the variation of equation 7: QI is one less than the readings.
+
+    iperf reports RFC 3550's jitter, a smoothed variation of the delay between packets, and no delay.
+
+    Args:
+        jitters: one for each instant of the experiment, NaN where nothing arrived.
+    """
+    values = _readings(jitters, 2)
+    return float(np.nansum(values) / (values.size - 1))
+
+
 def effective(transmitted: float, lost: float) -> float:
     """The effective load: what was transmitted and not lost (Section 4).
 

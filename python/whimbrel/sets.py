@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from whimbrel._reproduce.claims import FAILS, HOLDS, UNDECIDED, Claim, Verdict
+from whimbrel._reproduce.claims import FAILS, HOLDS, UNDECIDED, Claim, Verdict, Verdicts
 from whimbrel._show.sheet import Sheet
 
 
@@ -48,8 +48,8 @@ def _under(claim: Claim, name: str, items: Collection[str]) -> Claim:
     )
 
 
-def side_by_side(claims: Sequence[Mapping[str, object]], names: Sequence[str], usual: str) -> str:
-    """Count of claims that hold under each reading, and the claims whose verdicts differ.
+def by_set(claims: Sequence[Mapping[str, object]], names: Sequence[str], usual: str) -> Verdicts:
+    """The verdicts of the claims that were checked under every reading.
 
     Args:
         claims: as in `claims.json`.
@@ -60,12 +60,16 @@ def side_by_side(claims: Sequence[Mapping[str, object]], names: Sequence[str], u
     for claim in claims:
         name, _, key = str(claim["id"]).rpartition(":")
         verdicts.setdefault(key, {})[name or usual] = _word(claim["holds"])
-    every = [usual, *names]
-    both = {key: found for key, found in verdicts.items() if set(every) <= set(found)}
+    return {key: found for key, found in verdicts.items() if {usual, *names} <= set(found)}
+
+
+def side_by_side(both: Verdicts) -> str:
+    """Count of claims that hold under each reading, and the claims whose verdicts differ."""
+    every = list(next(iter(both.values()), {}))
     lines = [f"{len(both)} claims under {len(every)} sets of the open choices"]
     for name in every:
         count = Counter(found[name] for found in both.values())
-        lines.append(f"{name:>12}: " + ", ".join(f"{count[word]} {word}" for word in sorted(count)))
+        lines.append(f"{name:>25}: " + ", ".join(f"{count[word]} {word}" for word in sorted(count)))
     different = {key: found for key, found in both.items() if len(set(found.values())) > 1}
     width = max(map(len, different), default=0)
     lines += [f"{key:<{width}}  " + ", ".join(f"{n}: {f[n]}" for n in every) for key, f in different.items()]

@@ -60,6 +60,8 @@ class Verdict:
         return self if self.holds is None else replace(self, cells=frozenset())
 
 
+Verdicts: TypeAlias = Mapping[str, Mapping[str, str]]
+"""The word of each verdict, by claim and set of open choices."""
 Check: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
 """Maps sheets, by key of their item, to a verdict."""
 
