@@ -54,7 +54,7 @@ pub struct NetworkEvent {
 /// A change of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// A step of a handover.
+    /// A step of a handover, at which its modem tells its host what happens.
     Handover(HandoverEvent),
     /// A planned handover could not be carried out.
     Refused(InvalidHandover),
@@ -238,6 +238,7 @@ impl<M: Mobility> Network<M> {
     fn change(&mut self, now: Instant, user: UserIndex, event: HandoverEvent) {
         let terminal = &self.terminals[user.0 as usize];
         let (target, served_from) = match (event, terminal.handover.phase()) {
+            (HandoverEvent::Prepared { .. }, _) => return,
             (HandoverEvent::Commanded { to, .. }, Phase::Changing { until, .. }) => (to, until),
             (HandoverEvent::Commanded { to, .. }, _) => (to, now),
             (HandoverEvent::Completed { cell } | HandoverEvent::Reestablished { cell }, _) => (cell, now),

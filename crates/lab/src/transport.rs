@@ -125,7 +125,8 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
         false
     }
 
-    /// `true` if the sending end observes the 802.11 stations of its node.
+    /// `true` if the ends observe stations: the sending end the 802.11 stations of its node, and both the
+    /// terminals of their paths.
     fn observes_station(&self) -> bool {
         false
     }

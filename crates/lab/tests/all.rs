@@ -11,6 +11,7 @@ mod capacity_accuracy;
 mod capacity_inference;
 mod captures;
 mod cases;
+mod cells;
 mod classifiers;
 mod conservation;
 mod dccp;

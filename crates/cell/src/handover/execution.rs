@@ -71,6 +71,13 @@ pub enum Phase {
 /// Event of a terminal's handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HandoverEvent {
+    /// The terminal has reported, and its change is prepared: the old cell serves until the command.
+    Prepared {
+        /// The old cell.
+        from: CellIndex,
+        /// The new cell.
+        to: CellIndex,
+    },
     /// The old cell's bearers end, and forward what they hold.
     Commanded {
         /// The old cell.
@@ -177,6 +184,7 @@ impl Handover {
         if target == self.cell {
             return Err(InvalidHandover::Serving { target });
         }
+        self.events.push_back((now, HandoverEvent::Prepared { from: self.cell, to: target }));
         self.phase = Phase::Preparing { target, command_at: now + self.config.preparation };
         Ok(())
     }

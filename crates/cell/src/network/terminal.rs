@@ -117,7 +117,7 @@ impl Terminal {
     /// Next event of the terminal, which measures anew after a change.
     pub(super) fn poll_event(&mut self, config: &NetworkConfig) -> Option<(Instant, HandoverEvent)> {
         let (at, event) = self.handover.poll_event()?;
-        if !matches!(event, HandoverEvent::Commanded { .. }) {
+        if !matches!(event, HandoverEvent::Prepared { .. } | HandoverEvent::Commanded { .. }) {
             self.a3 = config.a3.map(A3::new);
             self.link = RadioLink::new(config.radio_link);
             self.next_measurement = self.next_measurement.min(match &self.a3 {

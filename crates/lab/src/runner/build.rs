@@ -64,10 +64,10 @@ pub(super) fn emulated(
     outbox: &SharedOutbox,
 ) -> (Simulator<FlowAgent>, Parts, Vec<AgentId>) {
     let (mut simulator, mut parts) = without_flows(plan, events, seed);
-    let Parts { nodes, links, stores, stations, .. } = &parts;
+    let Parts { nodes, links, stores, stations, cellular, .. } = &parts;
     let streams = simulator.streams();
     let flow_ids = || plan.flows.iter().zip((0u32..).map(FlowId));
-    let setup = |flow, id| FlowSetup::new(plan, flow, id, nodes, links, stores, streams);
+    let setup = |flow, id| FlowSetup::new(plan, flow, id, nodes, links, stores, streams).with_cells(cellular);
     let mut agents = Vec::with_capacity(ends.len());
     for (number, &node) in (0u32..).zip(ends) {
         let mut end = EmulatedEnd::new(number, plan.flows.len(), outbox.clone());
@@ -90,8 +90,11 @@ pub(super) fn emulated(
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
         .collect();
-    for (flow, [sender, _]) in plan.flows.iter().zip(&flows) {
+    for ((flow, id), [sender, receiver]) in flow_ids().zip(&flows) {
         if flow.transport.observes_station() {
+            for (agent, terminals) in [sender, receiver].into_iter().zip(setup(flow, id).terminals()) {
+                terminals.iter().for_each(|(terminal, _)| simulator.observe(*terminal, *agent));
+            }
             for (wifi, ids) in plan.wifi.iter().zip(stations) {
                 let own = wifi.stations.iter().zip(ids).filter(|(station, _)| station.node == flow.from);
                 own.for_each(|(_, id)| simulator.observe(*id, *sender));

@@ -19,8 +19,10 @@ use whimbrel_control::loss_differentiation::Scheme;
 use whimbrel_proto::ccid::Mechanism;
 use whimbrel_proto::config::{DataChecksumUse, FreezeConfig, RequestSchedule, Restart};
 use whimbrel_proto::{Ccid, Config};
+use whimbrel_scenario::signals::Scope;
 use whimbrel_scenario::transport::Settings;
 use whimbrel_scenario::{Note, ScenarioError, idle};
+use whimbrel_units::Duration;
 
 pub(super) use agent::GREEDY_QUEUE;
 pub use agent::{Attachment, DccpAgent};
@@ -32,7 +34,7 @@ use super::layers::{Layers, frames};
 use super::repair::{Repair, RepairKind};
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use ccid::CcidKey;
-use station::Station;
+pub(super) use station::{CellNotice, Following, Station};
 
 /// DCCP.
 #[derive(Clone, Copy, Debug)]
@@ -137,8 +139,9 @@ pub struct DccpFlow {
     pub encapsulated: bool,
     /// The encryption of the data.
     pub encryption: Encryption,
-    /// `true` if the sender is frozen while its 802.11 station has no access point.
-    pub follows_station: bool,
+    /// When a handover between cells is noticed, if the sender is frozen while a station at its end, or the
+    /// receiver's terminal, is not served.
+    pub follows_station: Option<CellNotice>,
     /// Drift of the sender's clock against simulated time, in nanoseconds per second.
     pub clock_drift: i64,
     /// Repair above the connection.
@@ -160,11 +163,22 @@ impl DccpFlow {
             || self.config.ccids.tfrc().is_some_and(|tfrc| tfrc.link_cap)
     }
 
-    /// The station of the sender; `None` if the sender uses neither its estimates nor its associations.
+    /// What an end follows.
+    fn following(&self, delay: Option<Duration>, scope: Scope) -> Option<Following> {
+        self.follows_station.map(|notice| Following { delay, notice, scope, terminals: Vec::new() })
+    }
+
+    /// The station of the sender; `None` if the sender uses neither its estimates nor its changes.
     fn station(&self, flow: &FlowSetup<'_>) -> Option<Station> {
-        let delay = self.follows_station.then(|| flow.distribution_delay());
+        let following = self.following(Some(flow.distribution_delay()), Scope::Local);
         let estimates = self.uses_estimates().then(|| (flow.estimate(flow.from), flow.data_share()));
-        (delay.is_some() || estimates.is_some()).then(|| Station::new(estimates, delay))
+        (following.is_some() || estimates.is_some()).then(|| Station::new(estimates, following))
+    }
+
+    /// The station of the receiver, which stops the sender. An 802.11 client that has left its access point
+    /// can notify nobody: the receiver follows a cell alone.
+    fn station_of_receiver(&self) -> Option<Station> {
+        self.following(None, Scope::Remote).map(|following| Station::new(None, Some(following)))
     }
 }
 
@@ -217,8 +231,9 @@ impl FlowTransport for DccpFlow {
                 .with_clock_drift(self.clock_drift)
                 .with_station(self.station(flow))
                 .with_layers(of_client);
-        let server =
-            DccpAgent::server(at(flow.from), config, seeds[1], receiver_meter).with_layers(of_server);
+        let server = DccpAgent::server(at(flow.from), config, seeds[1], receiver_meter)
+            .with_station(self.station_of_receiver())
+            .with_layers(of_server);
         [client.into(), server.into()]
     }
 
@@ -231,7 +246,7 @@ impl FlowTransport for DccpFlow {
     }
 
     fn observes_station(&self) -> bool {
-        self.follows_station || self.uses_estimates()
+        self.follows_station.is_some() || self.uses_estimates()
     }
 
     fn records_frames(&self) -> bool {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::medium::Observation;
-use whimbrel_netsim::{Ecn, LinkId, LossCause, Packet};
+use whimbrel_netsim::{Ecn, LinkId, LossCause, Packet, StationId};
 use whimbrel_scenario::signals::{Command, Scope};
 use whimbrel_units::{DataRate, Instant};
 
@@ -98,10 +98,10 @@ pub trait FlowEnd: fmt::Debug + Send {
         let _ = (now, command, scope);
     }
 
-    /// Processes an observation of the station of this end's node, if the transport
-    /// [observes](super::FlowTransport::observes_station) it.
-    fn handle_observation(&mut self, now: Instant, observation: &Observation) {
-        let _ = (now, observation);
+    /// Processes an observation of a station of this end's paths, if the transport
+    /// [observes](super::FlowTransport::observes_station) them.
+    fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
+        let _ = (now, station, observation);
     }
 
     /// Lateness of the overtaken packets at this end.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use whimbrel_control::capacity::AdHocProbe;
 use whimbrel_netsim::random::{RandomStream, RandomStreams};
-use whimbrel_netsim::{FlowId, LinkId, NodeId};
+use whimbrel_netsim::{FlowId, LinkId, NodeId, SpreadBy, StationId};
 use whimbrel_scenario::TrafficPlan;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use crate::metrics::{FramePart, Meter, Recording};
-use crate::scenario::{FlowPlan, Plan, WifiPlan};
+use crate::scenario::{FlowPlan, Plan, RoutePlan, WifiPlan};
 use crate::traffic::{
     Bulk, Cbr, Downloads, OnOff, Pairs, Pattern, Playback, Renewal, TrafficSource, Transfer,
 };
@@ -44,6 +44,8 @@ pub struct FlowSetup<'a> {
     streams: RandomStreams,
     links: &'a [LinkId],
     stores: &'a [CrossLayer],
+    /// The gateway and the terminals of each network of cells.
+    cellular: &'a [Vec<StationId>],
     /// The flow's number.
     pub id: FlowId,
     /// The node that sends the data.
@@ -69,7 +71,38 @@ impl<'a> FlowSetup<'a> {
         let jitter = streams.stream(&flow.name, "start").uniform();
         let start = flow.start + flow.start_jitter.mul_f64(jitter);
         let (from, to) = (nodes[flow.from], nodes[flow.to]);
-        Self { plan, flow, streams, links, stores, id, from, to, headers: flow.headers, start }
+        Self { plan, flow, streams, links, stores, cellular: &[], id, from, to, headers: flow.headers, start }
+    }
+
+    /// The same with the stations of the networks of cells.
+    #[must_use]
+    pub(crate) fn with_cells(self, cellular: &'a [Vec<StationId>]) -> Self {
+        Self { cellular, ..self }
+    }
+
+    /// The terminals of the sender's and of the receiver's paths, with the paths' numbers. Path 0 leads over
+    /// the end's own terminal. Where the sender of a packet chooses its link, each path leads over the
+    /// terminal at the other end of its link.
+    pub fn terminals(&self) -> [Vec<(StationId, usize)>; 2] {
+        let FlowPlan { from, to, .. } = *self.flow;
+        [(from, to), (to, from)].map(|(own, other)| {
+            let is_own = |route: &&RoutePlan| {
+                (route.node, route.destination, route.by) == (own, other, SpreadBy::Sender)
+            };
+            let links = self.plan.routes.iter().find(is_own).into_iter().flat_map(|route| &route.links);
+            let far = links.enumerate().map(|(path, (link, _))| (self.plan.links[*link].to, path));
+            let nodes = [(own, 0)].into_iter().chain(far);
+            nodes.filter_map(|(node, path)| Some((self.terminal(node)?, path))).collect()
+        })
+    }
+
+    /// The terminal of a node.
+    fn terminal(&self, node: usize) -> Option<StationId> {
+        self.plan.cellular.iter().zip(self.cellular).find_map(|(plan, ids)| {
+            let number = plan.terminals.iter().position(|terminal| terminal.node == node)?;
+            // The gateway is the first station.
+            ids.get(number + 1).copied()
+        })
     }
 
     /// The flow's random stream of that name.

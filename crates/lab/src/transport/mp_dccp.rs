@@ -8,15 +8,17 @@ mod paths;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use whimbrel_netsim::StationId;
 use whimbrel_proto::config::TimerConfig;
 use whimbrel_proto::multipath::{MultipathConfig, PathPriority, SchedulerKind};
 use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::Time;
+use whimbrel_scenario::signals::Scope;
 
 pub use line::Several;
 
-use super::dccp::{Attachment, DccpAgent, GREEDY_QUEUE};
+use super::dccp::{Attachment, CellNotice, DccpAgent, Following, GREEDY_QUEUE, Station};
 use super::layers::Layers;
 use super::{Encryption, FlowAgent, FlowSetup, FlowTransport, Transport};
 use paths::Paths;
@@ -59,6 +61,11 @@ pub struct Details {
     reorder_delay: Option<Time>,
     /// When the other paths join.
     join: Join,
+    /// If true, an end whose path leads over a terminal of a cell declares that path unusable (MP_PRIO) from
+    /// `cell_notice` until a cell serves.
+    follows_station: bool,
+    /// When a handover between cells is noticed: `preparation` or `interruption`.
+    cell_notice: CellNotice,
     /// The priorities of the paths, 0 to 15; 3 by default.
     priorities: Vec<u8>,
     /// Shares of the paths under `weighted`; equal by default.
@@ -78,6 +85,8 @@ impl Default for Details {
             encryption: Encryption::None,
             reorder_delay: None,
             join: Join::default(),
+            follows_station: false,
+            cell_notice: CellNotice::default(),
             priorities: Vec::new(),
             weights: Vec::new(),
             costs: Vec::new(),
@@ -189,7 +198,20 @@ pub struct MpDccpFlow {
     settings: MultipathConfig,
 }
 
+impl MpDccpFlow {
+    /// The terminals of an end's paths, if it follows them.
+    fn station(&self, terminals: Vec<(StationId, usize)>) -> Option<Station> {
+        let Details { follows_station, cell_notice: notice, .. } = self.details;
+        let following = Following { delay: None, notice, scope: Scope::Local, terminals };
+        follows_station.then(|| Station::new(None, Some(following)))
+    }
+}
+
 impl FlowTransport for MpDccpFlow {
+    fn observes_station(&self) -> bool {
+        self.details.follows_station
+    }
+
     fn scheme(&self) -> String {
         let scheduler = SchedulerKind::from(self.details.scheduler);
         format!("mp-ccid{}-{}", self.details.ccid, scheduler.name())
@@ -228,15 +250,18 @@ impl FlowTransport for MpDccpFlow {
             weights: details.weights.clone(),
             costs: details.costs.clone(),
         };
-        let end = |peer, secret, paths| {
+        let end = |peer, secret, is_client: bool| {
             let attachment = Attachment { peer, flow: flow.id, lower_headers: LOWER_HEADERS };
-            let line = Several::new(self.config.clone(), self.settings.clone(), secret, paths);
-            DccpAgent::new(attachment, line, flow.meter())
+            let (config, settings) = (self.config.clone(), self.settings.clone());
+            let line = Several::new(config, settings, secret, paths.clone(), is_client);
+            let [of_client, of_server] = flow.terminals();
+            let station = self.station(if is_client { of_client } else { of_server });
+            DccpAgent::new(attachment, line, flow.meter()).with_station(station)
         };
         let [of_client, of_server] =
             Layers::pair(flow, details.encryption, None, [random.next_u64(), random.next_u64()]);
-        let server = end(flow.from, secrets[1], None).with_layers(of_server);
-        let client = end(flow.to, secrets[0], Some(paths)).with_layers(of_client);
+        let server = end(flow.from, secrets[1], false).with_layers(of_server);
+        let client = end(flow.to, secrets[0], true).with_layers(of_client);
         let client = client.with_source(flow.start, flow.source());
         [client.into(), server.into()]
     }

@@ -111,10 +111,10 @@ macro_rules! transports {
                 }
             }
 
-            fn handle_observation(&mut self, now: Instant, _: StationId, observation: &Observation) {
+            fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
                 match self {
                     Self::Router(router) => router.handle_observation(now, observation),
-                    end => end.end_mut().handle_observation(now, observation),
+                    end => end.end_mut().handle_observation(now, station, observation),
                 }
             }
 

@@ -7,7 +7,7 @@ use super::station::{Station, StationChange};
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::medium::Observation;
-use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet, PacketId};
+use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet, PacketId, StationId};
 use whimbrel_proto::layer::Transport;
 use whimbrel_proto::{
     Connection, Datagram, DatagramId, DropReason, LossVerdict, ReceiveMeta, SendError, Transmit,
@@ -59,7 +59,7 @@ pub struct DccpAgent<L: Line = Single> {
     newest_delivered: Option<SeqNo>,
     /// DTLS and repair above the connection.
     layers: Option<Box<Layers<L::Connection>>>,
-    /// The 802.11 station that the sender follows or takes estimates from.
+    /// The station that the end follows or takes estimates from.
     station: Option<Box<Station>>,
     meter: Meter,
 }
@@ -109,6 +109,19 @@ impl<L: Line> DccpAgent<L> {
     #[must_use]
     pub(in crate::transport) fn with_layers(self, layers: Option<Box<Layers<L::Connection>>>) -> Self {
         Self { layers, ..self }
+    }
+
+    /// The same end with its station, if it follows one.
+    #[must_use]
+    pub(in crate::transport) fn with_station(self, station: Option<Station>) -> Self {
+        Self { station: station.map(Box::new), ..self }
+    }
+
+    /// The path with that number is interrupted, or usable again: one connection stops, several shift.
+    fn follow_station(&mut self, now: Instant, path: usize, is_usable: bool) {
+        let Some(scope) = self.station.as_ref().map(|station| station.scope()) else { return };
+        self.line.set_usable(self.clock.local(now), path, is_usable);
+        self.handle_command(now, if is_usable { Command::Unfreeze } else { Command::Freeze }, scope);
     }
 
     /// Passes the datagrams due to the connection; a greedy application keeps its queue filled.
@@ -300,7 +313,7 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
             self.line.connect(self.clock.local(now), self.attachment.flow);
         }
         if self.station.as_mut().is_some_and(|station| station.take_completion(now)) {
-            self.handle_command(now, Command::Unfreeze, Scope::Local);
+            self.follow_station(now, 0, true);
         }
         let local = self.clock.local(now);
         let may_have_acted = self.line.handle_timeout(local);
@@ -418,13 +431,11 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
         [held, all - held]
     }
 
-    fn handle_observation(&mut self, now: Instant, observation: &Observation) {
+    fn handle_observation(&mut self, now: Instant, id: StationId, observation: &Observation) {
         let Some(station) = &mut self.station else { return };
-        match station.on_observation(now, observation) {
-            Some(StationChange::Left) => self.handle_command(now, Command::Freeze, Scope::Local),
-            Some(StationChange::Stayed) => self.handle_command(now, Command::Unfreeze, Scope::Local),
-            None => {}
-        }
+        let Some(change) = station.on_observation(now, observation) else { return };
+        let path = station.path(id);
+        self.follow_station(now, path, change == StationChange::Back);
     }
 
     fn handle_command(&mut self, now: Instant, command: Command, scope: Scope) {

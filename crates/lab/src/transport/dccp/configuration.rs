@@ -165,7 +165,10 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
         encryption: details.encryption,
         lower_headers: details.network_header + encapsulation,
         encapsulated: details.udp_encapsulation,
-        follows_station: details.freeze.as_ref().is_some_and(|freeze| freeze.follows_station),
+        follows_station: details
+            .freeze
+            .as_ref()
+            .and_then(|freeze| freeze.follows_station.then_some(freeze.cell_notice)),
         repair: None,
         clock_drift: (details.clock_drift_ppm * 1e3).round() as i64,
         config,

@@ -8,6 +8,8 @@ use whimbrel_proto::config::{FreezeConfig, Restart, RestoreLimit, Silence};
 use whimbrel_scenario::quantity::{Probability, Rate, Time};
 use whimbrel_scenario::signals::Scope;
 
+use super::station::CellNotice;
+
 /// Handling of handovers by the ends of a DCCP flow (`control::freeze`, paper `freeze`).
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -26,8 +28,12 @@ pub struct Freeze {
     /// The same, in round-trip times.
     pub silence_in_rtt: Option<f64>,
     /// If true, the sender is frozen from the time at which its 802.11 station leaves its access point until
-    /// packets for the station go to the next one (`distribution_delay` after the association).
+    /// packets for the station go to the next one (`distribution_delay` after the association). An end at a
+    /// terminal follows its cell: the sender is frozen, by the receiver if that is the terminal, from
+    /// `cell_notice` until a cell serves.
     pub follows_station: bool,
+    /// When a handover between cells is noticed: `preparation` or `interruption`.
+    pub cell_notice: CellNotice,
     /// The longest freeze requested by the end's own application.
     pub local_limit: Option<Time>,
     /// The longest freeze requested by the other end.

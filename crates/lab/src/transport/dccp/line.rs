@@ -53,6 +53,10 @@ pub(in crate::transport) trait Line: fmt::Debug + Send + 'static {
     fn poll_timeout(&self) -> Option<Instant>;
     /// The next event.
     fn poll_event(&mut self, now: Instant) -> Option<<Self::Connection as Transport>::Event>;
+    /// A path is interrupted, or usable again. A connection over one path is frozen instead.
+    fn set_usable(&mut self, now: Instant, path: usize, is_usable: bool) {
+        let _ = (now, path, is_usable);
+    }
     /// All events have been processed.
     fn settle(&mut self, now: Instant) {
         let _ = now;

@@ -2,7 +2,7 @@
 
 use whimbrel_netsim::{Ecn, FlowId};
 use whimbrel_proto::multipath::{
-    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEvent, MultipathSnapshot,
+    MultipathConfig, MultipathConnection, MultipathEndpoint, MultipathEvent, MultipathSnapshot, PathPriority,
 };
 use whimbrel_proto::{Config, ConnectionHandle, EndpointConfig, EndpointEvent, ReceiveMeta, SenderSnapshot};
 use whimbrel_units::Instant;
@@ -22,26 +22,30 @@ pub struct Several {
     handle: Option<ConnectionHandle>,
     /// The subflows, at the client, which adds them.
     subflows: Option<Subflows>,
+    /// The priorities of the paths, if they differ.
+    priorities: Vec<PathPriority>,
     /// The last estimate and counts of a connection that has ended: the endpoint keeps only the end of
     /// TIMEWAIT.
     last: (SenderEstimate, Option<[u64; 2]>),
 }
 
 impl Several {
-    /// No connection yet. `paths`: the client's paths. `secret`: the end draws its keys and numbers from it.
+    /// No connection yet. `secret`: the end draws its keys and numbers from it.
     pub(super) fn new(
         config: Config,
         settings: MultipathConfig,
         secret: [u8; 32],
-        paths: Option<Paths>,
+        paths: Paths,
+        is_client: bool,
     ) -> Self {
         let mut endpoint = MultipathEndpoint::with_entropy(EndpointConfig::default(), secret);
-        if paths.is_none() {
+        if !is_client {
             // The flow's configuration is valid, and the port is the only one.
             let _ = endpoint.listen(SERVER_PORT, config.clone(), settings.clone());
         }
-        let (subflows, last) = (paths.map(Subflows::new), (SenderEstimate::NONE, None));
-        Self { endpoint, config, settings, handle: None, subflows, last }
+        let (priorities, last) = (paths.priorities.clone(), (SenderEstimate::NONE, None));
+        let subflows = is_client.then(|| Subflows::new(paths));
+        Self { endpoint, config, settings, handle: None, subflows, priorities, last }
     }
     fn is_client(&self) -> bool {
         self.subflows.is_some()
@@ -113,6 +117,19 @@ impl Line for Several {
                 (handle, EndpointEvent::Accepted { .. }) => self.handle = Some(handle),
                 _ => {}
             }
+        }
+    }
+    /// MP_PRIO on the path itself tells the peer.
+    fn set_usable(&mut self, now: Instant, path: usize, is_usable: bool) {
+        let is_client = self.is_client();
+        let Some(handle) = self.handle else { return };
+        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+        let usual = self.priorities.get(path).copied().unwrap_or_default();
+        let priority = if is_usable { usual } else { PathPriority::UNUSABLE };
+        let found = connection.subflows().find(|(_, own)| number(*own, is_client) == path);
+        if let Some((subflow, _)) = found {
+            connection.set_priority(now, subflow, priority);
+            self.endpoint.wake(handle);
         }
     }
     /// Adds the subflows that may join now.

@@ -9,14 +9,14 @@
 use whimbrel_cell::amc::lte::Direction;
 use whimbrel_cell::cell::{Fate, LossCause};
 use whimbrel_cell::handover::InvalidHandover;
-use whimbrel_cell::network::{Mobility, Network, NetworkConfig, NetworkEvent, TerminalConfig};
+use whimbrel_cell::network::{Change, Mobility, Network, NetworkConfig, NetworkEvent, TerminalConfig};
 use whimbrel_cell::packet::{Packet, PacketId};
 use whimbrel_cell::radio::{Metres, Place};
 use whimbrel_cell::scheduler::UserIndex;
 use whimbrel_units::{ByteCount, Instant};
 use whimbrel_wifi::mobility::Path;
 
-use super::{Medium, MediumIo, MediumLoss, TakenPacket};
+use super::{Medium, MediumIo, MediumLoss, Observation, TakenPacket};
 use crate::StationIndex;
 
 /// The station of the gateway.
@@ -132,7 +132,12 @@ impl CellularMedium {
                 Fate::Lost(cause) => io.lose(frame, loss(cause)),
             }
         }
-        self.events.extend(core::iter::from_fn(|| self.network.poll_event()));
+        while let Some(event) = self.network.poll_event() {
+            if let Change::Handover(change) = event.change {
+                io.observe(StationIndex(event.terminal.0 + 1), Observation::Cell(change));
+            }
+            self.events.push(event);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Observations that a medium hands to agents and controllers.
 
+use whimbrel_cell::handover::HandoverEvent;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::dcf::Step;
 use whimbrel_wifi::infrastructure::HandoverReport;
@@ -44,6 +45,8 @@ pub enum Observation {
         /// Node of the access point.
         access_point: NodeId,
     },
+    /// A step of a terminal's change of its cell, as a modem reports it.
+    Cell(HandoverEvent),
     /// A client is associated with this 802.11 access point.
     StationJoined {
         /// Node of the client.

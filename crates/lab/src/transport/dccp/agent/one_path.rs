@@ -4,7 +4,6 @@ use whimbrel_proto::{Config, Connection, ConnectionSnapshot};
 use whimbrel_units::Instant;
 
 use super::super::line::{Line, Single};
-use super::super::station::Station;
 use super::local_clock::LocalClock;
 use super::{Attachment, DccpAgent};
 use crate::metrics::Meter;
@@ -32,12 +31,6 @@ impl DccpAgent {
     #[must_use]
     pub fn with_clock_drift(self, drift: i64) -> Self {
         Self { clock: LocalClock::gaining(drift), ..self }
-    }
-
-    /// The same end with its 802.11 station.
-    #[must_use]
-    pub(in crate::transport::dccp) fn with_station(self, station: Option<Station>) -> Self {
-        Self { station: station.map(Box::new), ..self }
     }
 
     /// A snapshot of the connection; `None` before there is one.

@@ -1,3 +1,4 @@
+use whimbrel_cell::handover::CellIndex;
 use whimbrel_netsim::NodeId;
 use whimbrel_netsim::medium::Association;
 use whimbrel_units::DataRate;
@@ -7,6 +8,11 @@ use whimbrel_wifi::infrastructure::HandoverReport;
 use super::*;
 
 const BINDING: Duration = Duration::from_millis(2500);
+
+fn following() -> Following {
+    let notice = CellNotice::Preparation;
+    Following { delay: Some(BINDING), notice, scope: Scope::Local, terminals: Vec::new() }
+}
 
 fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
@@ -28,7 +34,7 @@ fn associated(at: Instant, from: Option<NodeId>) -> Observation {
 
 #[test]
 fn a_sender_that_follows_its_station_stops_without_access_point_and_waits_for_the_distribution_system() {
-    let mut station = Station::new(None, Some(BINDING));
+    let mut station = Station::new(None, Some(following()));
     let access_point = NodeId::default();
     assert_eq!(station.on_observation(at(0), &associated(at(0), None)), None, "it joins");
     assert_eq!(station.poll_timeout(), None);
@@ -43,13 +49,13 @@ fn a_sender_that_follows_its_station_stops_without_access_point_and_waits_for_th
 
 #[test]
 fn a_station_that_leaves_again_has_no_complete_path() {
-    let mut station = Station::new(None, Some(BINDING));
+    let mut station = Station::new(None, Some(following()));
     let access_point = NodeId::default();
     station.on_observation(at(1200), &associated(at(1200), Some(access_point)));
     station.on_observation(at(2000), &Observation::Disassociated { access_point });
     assert_eq!(station.poll_timeout(), None);
     let stayed = Observation::Stayed { access_point };
-    assert_eq!(station.on_observation(at(2100), &stayed), Some(StationChange::Stayed));
+    assert_eq!(station.on_observation(at(2100), &stayed), Some(StationChange::Back));
 }
 
 #[test]
@@ -57,6 +63,24 @@ fn a_sender_that_does_not_follow_its_station_ignores_associations() {
     let mut station = Station::new(None, None);
     let left = Observation::Disassociated { access_point: NodeId::default() };
     assert_eq!(station.on_observation(at(1000), &left), None);
+}
+
+#[test]
+fn an_end_pauses_from_the_notice_of_a_handover_until_a_cell_serves() {
+    let [from, to] = [0, 1].map(CellIndex);
+    let steps = [
+        HandoverEvent::Prepared { from, to },
+        HandoverEvent::Commanded { from, to },
+        HandoverEvent::Failed { cell: to },
+        HandoverEvent::Reestablished { cell: from },
+        HandoverEvent::Completed { cell: to },
+    ];
+    let (left, back) = (Some(StationChange::Left), Some(StationChange::Back));
+    for (notice, first) in [(CellNotice::Preparation, left), (CellNotice::Interruption, None)] {
+        let mut station = Station::new(None, Some(Following { delay: None, notice, ..following() }));
+        let changes = steps.map(|step| station.on_observation(at(0), &Observation::Cell(step)));
+        assert_eq!(changes, [first, left, left, back, back]);
+    }
 }
 
 #[test]
