@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions per link forward, packet, 802.11 transmission and MPDU of the simulator, as recorded.
+"""Instructions of the simulator, per link forward, packet, 802.11 transmission, MPDU and transport block.
 
 Usage: benches/instructions.py [--update] [--case F1]
 
@@ -33,7 +33,7 @@ PEERS = ROOT / "benches" / "peers"
 
 @dataclass(frozen=True)
 class Case:
-    """A run of an example of the laboratory, and its two lengths in simulated seconds."""
+    """A run of an example, and its two lengths in simulated seconds."""
 
     arguments: tuple[str, ...]
     lengths: tuple[int, int]
@@ -56,9 +56,11 @@ CASES = {
     "N1": Case(("N1",), (12, 14)),
     "F2": mobile((str(PEERS / "mob50.tcl"),), (14, 26)),
     "AX": Case(("AX",), (2, 4), units=(("per_mpdu", "mpdus"),)),
+    "L100": Case((), (4, 8), "drive", units=(("per_block", "blocks"),)),
     "M500": mobile(("500", "flows", "20", "begin", "0", "interval", "0.25", "rts", "3000"), (20, 40)),
 }
-"""AX has 50 saturated stations, F2 the movements of a file, M500 500 nodes at its density."""
+"""AX has 50 saturated stations, L100 100 terminals in three LTE cells, F2 the movements of a file, M500 500
+nodes at its density."""
 # The C library picks its string functions by the processor; these are the ones that every x86-64 has.
 LACKING = "-AVX2,-AVX512F,-AVX512VL,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 PLAIN_PROCESSOR = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={LACKING}"}
@@ -126,9 +128,10 @@ def main() -> int:
         message = "valgrind is not installed. Install it with: sudo apt-get install valgrind"
         print(f"missing: {message}" if required else f"skipped, because {message}", file=sys.stderr)
         return 1 if required else 0
-    examples = ["--example", "speed", "--example", "manet"]
-    build = ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", *examples]
-    subprocess.run(build, cwd=ROOT, check=True)
+    for crate, examples in {"lab": ("speed", "manet"), "cell": ("drive",)}.items():
+        wanted = [argument for example in examples for argument in ("--example", example)]
+        build = ["cargo", "build", "--quiet", "--release", "-p", f"whimbrel-{crate}", *wanted]
+        subprocess.run(build, cwd=ROOT, check=True)
     programs = ROOT / "target" / "release" / "examples"
     compiler = subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True)
     counts = {case: count(programs, CASES[case]) for case in arguments.case or CASES}

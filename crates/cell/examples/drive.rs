@@ -1,5 +1,5 @@
-//! A hundred terminals that drive through three LTE cells for a minute, or for so many seconds: for timing
-//! and profiles.
+//! A hundred terminals that drive through three LTE cells for a minute, or for `--seconds`: for timing and
+//! profiles.
 //!
 //! ```sh
 //! cargo build --release -p whimbrel-cell --example drive && time target/release/examples/drive
@@ -61,7 +61,8 @@ fn main() {
     let terminals: Vec<_> = (0..TERMINALS).map(first).collect();
     let mut network = Network::new(config, &terminals, Road).expect("three cells");
     let (mut sent, mut delivered, mut changes) = (0_u64, 0_u64, 0_u64);
-    let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(60);
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--seconds").skip(1);
+    let seconds = arguments.next().map_or(60, |text| text.parse().expect("a number of seconds"));
     // A packet of 1200 B each 20 ms down, of 200 B each 40 ms up: 0.48 Mbit/s and 40 kbit/s.
     for tick in 0..seconds * 100 {
         let now = Instant::from_millis(tick * 10);
@@ -84,5 +85,5 @@ fn main() {
         }
     }
     let blocks: u64 = network.cells().iter().map(whimbrel_cell::Cell::blocks).sum();
-    println!("{sent} packets, {delivered} delivered, {blocks} blocks, {changes} changes of cells");
+    println!("packets delivered blocks changes\n{sent} {delivered} {blocks} {changes}");
 }

@@ -29,6 +29,7 @@ pub use bearer::{Fate, LossCause};
 pub use config::{BearerConfig, BlockSizes, CellConfig, HarqConfig};
 
 use self::bearer::{Bearer, Block};
+use crate::amc::Ladder;
 use crate::amc::lte::Direction;
 use crate::duplex::Slot;
 use crate::harq::Outcome;
@@ -110,6 +111,8 @@ pub struct Cell {
     terminals: Vec<Option<Box<Terminal>>>,
     /// The deadline of each terminal as it was when something last happened to it.
     deadlines: Vec<Instant>,
+    /// The schemes of downlink and uplink.
+    ladders: [Ladder; 2],
     down: Scheduler,
     up: Scheduler,
     /// The first slot that was not worked on.
@@ -132,6 +135,7 @@ impl Cell {
     pub fn new(config: CellConfig, seed: u64) -> Self {
         let (down, up) = (Scheduler::new(config.down), Scheduler::new(config.up));
         Self {
+            ladders: config.adaptation.map(Ladder::new),
             config,
             terminals: Vec::new(),
             deadlines: Vec::new(),

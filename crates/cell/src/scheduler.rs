@@ -157,14 +157,14 @@ impl Scheduler {
     }
 
     /// Gives the groups of a slot to the users with data, in the order of their numbers. `bits` is what a
-    /// group would carry for a user, 0 for none. The result has one entry for each group; a group that is of
+    /// group would carry for the candidate of that place, 0 for none. The result has one entry for each group; a group that is of
     /// use to nobody has none.
     pub fn allocate(
         &mut self,
         now: Slot,
         candidates: &[Candidate],
         groups: u16,
-        bits: impl Fn(UserIndex, u16) -> f64,
+        bits: impl Fn(usize, u16) -> f64,
         given: &mut Vec<Option<UserIndex>>,
     ) {
         given.clear();
@@ -184,11 +184,14 @@ impl Scheduler {
         for group in 0..groups {
             let value = |place: usize| {
                 let Rest { bits: rest, weight } = rest[place];
-                if rest <= 0.0 { 0.0 } else { bits(candidates[place].user, group) * weight }
+                if rest <= 0.0 { 0.0 } else { bits(place, group) * weight }
             };
             let place = best(candidates.len(), value);
             if let Some(place) = place {
-                rest[place].bits -= bits(candidates[place].user, group);
+                rest[place].bits -= bits(place, group);
+            } else if rest.iter().all(|rest| rest.bits <= 0.0) {
+                given.resize(usize::from(groups), None);
+                break;
             }
             given.push(place.map(|place| candidates[place].user));
         }

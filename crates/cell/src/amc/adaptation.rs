@@ -81,12 +81,15 @@ impl Adaptation {
         if self.is_rounded() { LTE_MCS[usize::from(mcs.0)] } else { self.table.scheme(mcs).efficiency() }
     }
 
+    /// The ratio at which 10 % of the blocks of a CQI fail in noise.
+    pub(super) fn ten_percent(&self, cqi: Cqi) -> Decibels {
+        ten_percent_point(self.cqi_table().scheme(cqi).efficiency())
+    }
+
     /// The CQI that a terminal reports at a signal-to-noise ratio; `None` if it is out of range.
     pub fn cqi(&self, sinr: Decibels) -> Option<Cqi> {
         let fits = |cqi: &Cqi| match self.rule {
-            SelectionRule::TenPercent => {
-                ten_percent_point(self.cqi_table().scheme(*cqi).efficiency()) <= sinr
-            }
+            SelectionRule::TenPercent => self.ten_percent(*cqi) <= sinr,
             // ns-3 asks LTE's for less than the efficiency, 5G-LENA NR's for at most.
             SelectionRule::Ns3 if self.is_rounded() => self.cqi_efficiency(*cqi) < ns3_efficiency(sinr),
             SelectionRule::Ns3 => self.cqi_efficiency(*cqi) <= ns3_efficiency(sinr),

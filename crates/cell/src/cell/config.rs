@@ -107,10 +107,6 @@ pub struct CellConfig {
 }
 
 impl CellConfig {
-    pub(super) const fn adaptation(&self, direction: Direction) -> &Adaptation {
-        &self.adaptation[direction as usize]
-    }
-
     pub(super) const fn sizes(&self, direction: Direction) -> &BlockSizes {
         &self.sizes[direction as usize]
     }

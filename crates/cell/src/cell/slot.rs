@@ -8,8 +8,8 @@ use whimbrel_units::{ByteCount, Instant};
 
 use super::bearer::Block;
 use super::{Cell, Channel, OnAir};
+use crate::amc::Mcs;
 use crate::amc::lte::Direction;
-use crate::amc::{Mcs, ten_percent_point};
 use crate::duplex::Slot;
 use crate::harq::Attempt;
 use crate::level::Decibels;
@@ -127,8 +127,7 @@ impl Cell {
         if !is_ready || bearer.backlog() == ByteCount::new(0) || !bearer.harq.is_ready(slot) {
             return None;
         }
-        let adaptation = self.config.adaptation(direction);
-        Some(adaptation.mcs(adaptation.cqi(channel.reported(now, user, direction) + margin)?))
+        self.ladders[direction as usize].mcs(channel.reported(now, user, direction) + margin)
     }
 
     fn schedule(
@@ -142,10 +141,7 @@ impl Cell {
     ) {
         let Scratch { candidates, schemes, given, .. } = scratch;
         let groups = self.config.groups;
-        let bits = |user: UserIndex, group: u16| {
-            let place = candidates.binary_search_by_key(&user, |candidate| candidate.user).unwrap_or(0);
-            schemes[place].1 * f64::from(groups.blocks_of(group).0)
-        };
+        let bits = |place: usize, group: u16| schemes[place].1 * f64::from(groups.blocks_of(group).0);
         let scheduler = if direction == Direction::Down { &mut self.down } else { &mut self.up };
         scheduler.allocate(slot, candidates, free, bits, given);
         for (Candidate { user, .. }, (mcs, _)) in candidates.iter().zip(schemes.iter()) {
@@ -226,7 +222,7 @@ impl Cell {
         if let Some(rrc) = &mut terminal.rrc {
             rrc.handle_traffic(now);
         }
-        let needed = ten_percent_point(self.config.adaptation(direction).efficiency(mcs));
+        let needed = self.ladders[direction as usize].needed(mcs);
         let sinr = channel.sinr(now, user, direction);
         let attempt = Attempt { needed, sinr, draw: self.random.uniform() };
         let block = Block { segments, is_poll, groups, needed };

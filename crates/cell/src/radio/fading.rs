@@ -5,7 +5,7 @@ use core::f64::consts::TAU;
 use whimbrel_units::random::{Random, SplitMix64};
 
 use super::path_loss::Hertz;
-use super::turns::sine_cosine;
+use super::turns::{sine_cosine, sines_cosines};
 
 /// Wavelengths travelled, the argument of fading: at constant speed the Doppler shift times the time.
 ///
@@ -95,20 +95,16 @@ const WAVES: usize = 12;
 /// Echoes of the longest profile.
 const TAPS: usize = 9;
 
-/// One wave: the cosine of its angle to the direction of travel, and its phase in turns.
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-struct Wave {
-    cosine: f64,
-    phase: f64,
-}
-
 /// An echo.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 struct Echo {
     seconds: f64,
     /// Amplitude of each wave.
     amplitude: f64,
-    waves: [Wave; WAVES],
+    /// Cosines of the angles between waves and the direction of travel.
+    directions: [f64; WAVES],
+    /// Phases of the waves in turns.
+    phases: [f64; WAVES],
 }
 
 /// A complex amplitude.
@@ -143,10 +139,10 @@ impl Fading {
             let orientation = random.uniform();
             echo.seconds = tap.0 * 1e-9;
             echo.amplitude = libm::sqrt(libm::pow(10.0, tap.1 / 10.0) / total / WAVES as f64);
-            echo.waves = core::array::from_fn(|number| Wave {
-                cosine: libm::cos(TAU * (number as f64 + orientation) / WAVES as f64),
-                phase: random.uniform(),
-            });
+            for (number, direction) in echo.directions.iter_mut().enumerate() {
+                *direction = libm::cos(TAU * (number as f64 + orientation) / WAVES as f64);
+            }
+            echo.phases = core::array::from_fn(|_| random.uniform());
         }
         Self { echoes, count: taps.len() }
     }
@@ -155,11 +151,9 @@ impl Fading {
     pub fn response(&self, travelled: Cycles) -> Response {
         let mut echoes = [(0.0, (0.0, 0.0)); TAPS];
         for (found, echo) in echoes.iter_mut().zip(&self.echoes[..self.count]) {
-            let mut sum = (0.0, 0.0);
-            for wave in &echo.waves {
-                let (sine, cosine) = sine_cosine(travelled.0 * wave.cosine + wave.phase);
-                sum = (sum.0 + cosine, sum.1 + sine);
-            }
+            let turns = |wave: usize| travelled.0 * echo.directions[wave] + echo.phases[wave];
+            let (sines, cosines) = sines_cosines::<WAVES>(turns);
+            let sum = (cosines.iter().sum::<f64>(), sines.iter().sum::<f64>());
             *found = (echo.seconds, (sum.0 * echo.amplitude, sum.1 * echo.amplitude));
         }
         Response { echoes, count: self.count }

@@ -5,7 +5,7 @@ use core::f64::consts::TAU;
 use whimbrel_units::random::{Random, SplitMix64};
 
 use super::path_loss::Metres;
-use super::turns::cosine;
+use super::turns::sines_cosines;
 use crate::level::Decibels;
 
 /// A place on the ground, in metres.
@@ -20,14 +20,6 @@ pub struct Place {
 /// Waves of a field: enough for values that are normal within 1 %.
 const WAVES: usize = 48;
 
-/// A plane wave: a wave vector in turns per metre, and a phase in turns.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Wave {
-    x: f64,
-    y: f64,
-    phase: f64,
-}
-
 /// A field of mean 0 and variance 1 over the plane, with correlation exp(-d / `correlation`) over a distance
 /// d.
 ///
@@ -36,32 +28,36 @@ struct Wave {
 /// a function of the place alone: whoever returns finds the same shadow, and neighbours share it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
-    waves: [Wave; WAVES],
+    /// Wave vectors in turns per metre.
+    x: [f64; WAVES],
+    y: [f64; WAVES],
+    /// Phases in turns.
+    phase: [f64; WAVES],
 }
 
 impl Field {
     /// The field of a seed.
     pub fn new(correlation: Metres, seed: u64) -> Self {
         let mut random = SplitMix64::new(seed);
-        let waves = core::array::from_fn(|number| {
+        let [mut x, mut y, mut phase] = [[0.0; WAVES]; 3];
+        for number in 0..WAVES {
             let share = (number as f64 + random.uniform()) / WAVES as f64;
             let rest = 1.0 - share;
             let wave_number = libm::sqrt(1.0 / (rest * rest) - 1.0) / correlation.0;
             let direction = TAU * random.uniform();
-            Wave {
-                x: wave_number * libm::cos(direction) / TAU,
-                y: wave_number * libm::sin(direction) / TAU,
-                phase: random.uniform(),
-            }
-        });
-        Self { waves }
+            x[number] = wave_number * libm::cos(direction) / TAU;
+            y[number] = wave_number * libm::sin(direction) / TAU;
+            phase[number] = random.uniform();
+        }
+        Self { x, y, phase }
     }
 
     /// The value at a place, normal with mean 0 and variance 1.
     pub fn value(&self, place: Place) -> f64 {
-        let sum: f64 =
-            self.waves.iter().map(|wave| cosine(wave.x * place.x + wave.y * place.y + wave.phase)).sum();
-        sum * libm::sqrt(2.0 / WAVES as f64)
+        let Self { x, y, phase } = self;
+        let turns = |number: usize| x[number] * place.x + y[number] * place.y + phase[number];
+        let (_, cosines) = sines_cosines::<WAVES>(turns);
+        cosines.iter().sum::<f64>() * libm::sqrt(2.0 / WAVES as f64)
     }
 }
 

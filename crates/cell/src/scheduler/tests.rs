@@ -33,7 +33,13 @@ fn shares(policy: Policy, groups: Groups, direction: Direction, mcs: &[u8]) -> V
     let slots = 12_000;
     for slot in (0..slots).map(Slot) {
         let whole = |user: UserIndex| f64::from(table.block_bits(Mcs(mcs[user.0 as usize]), groups.blocks));
-        scheduler.allocate(slot, &candidates, groups.count(), |user, _| whole(user), &mut given);
+        scheduler.allocate(
+            slot,
+            &candidates,
+            groups.count(),
+            |place, _| whole(candidates[place].user),
+            &mut given,
+        );
         for user in &users {
             let own = (0..groups.count()).filter(|group| given[usize::from(*group)] == Some(*user));
             let blocks = own.map(|group| groups.blocks_of(group).0).sum();
@@ -106,7 +112,13 @@ fn rayleigh(memory: f64, means: &[f64]) -> (Vec<f64>, Vec<f64>) {
                 libm::log2(1.0 + libm::pow(10.0, mean / 10.0) * gain)
             })
             .collect();
-        scheduler.allocate(Slot(slot), &candidates, 1, |user, _| rates[user.0 as usize], &mut given);
+        scheduler.allocate(
+            Slot(slot),
+            &candidates,
+            1,
+            |place, _| rates[candidates[place].user.0 as usize],
+            &mut given,
+        );
         let served = given[0].unwrap();
         scheduler.handle_served(Slot(slot), served, rates[served.0 as usize]);
         if slot >= settling {
@@ -222,7 +234,7 @@ fn a_user_gets_no_more_than_the_backlog_needs() {
         candidates.iter().for_each(|candidate| scheduler.add(Slot(0), candidate.user));
         let mut given = Vec::new();
         // The first user is the better one.
-        let bits = |user: UserIndex, _| if user.0 == 0 { 1_000.0 } else { 400.0 };
+        let bits = |place, _| if place == 0 { 1_000.0 } else { 400.0 };
         scheduler.allocate(Slot(0), &candidates, 5, bits, &mut given);
         assert_eq!(given, [0, 0, 1, 1, 1].map(|user| Some(UserIndex(user))));
     }
