@@ -31,8 +31,7 @@ impl Ladder {
         }
     }
 
-    /// The scheme for a terminal with that ratio: that of the CQI that it would report; `None` if it is out
-    /// of range.
+    /// The scheme for the CQI that a terminal with that ratio reports; `None` if it is out of range.
     pub fn mcs(&self, sinr: Decibels) -> Option<Mcs> {
         let place = match self.adaptation.rule {
             SelectionRule::TenPercent => self.least.iter().rposition(|least| *least <= sinr)?,
