@@ -27,6 +27,8 @@ pub enum MediumLoss {
     /// The packet was never transmitted: the receiver's address was not resolved, or a newer packet replaced
     /// this one while it was held for the resolution.
     Unresolved,
+    /// The client dozed, and the access point's buffer was full, or it sent while the client was not awake.
+    PowerSave,
     /// The queue of the bearer was full: congestion.
     BearerQueue,
     /// The packet has waited for longer than the discard timer of its bearer: congestion.
@@ -54,6 +56,7 @@ impl MediumLoss {
             Self::OffChannel => "off-channel",
             Self::NotAssociated => "not-associated",
             Self::Unresolved => "arp",
+            Self::PowerSave => "power-save",
             Self::BearerQueue => "queue",
             Self::Discard => "discard",
             Self::Harq => "harq",

@@ -20,6 +20,13 @@ pub struct AccessPoint {
     /// The interval between beacons; 102.4 ms by default.
     #[serde(default)]
     pub beacon_interval: Option<Time>,
+    /// Beacons from one that precedes group frames to the next, if a client saves power; 2 by default.
+    #[serde(default)]
+    pub dtim_period: Option<u8>,
+    /// Packets that are kept for each dozing client, and for groups, in each access category; 64 by default.
+    /// Further ones replace the oldest, which are lost with the cause `power-save`.
+    #[serde(default)]
+    pub power_save_buffer: Option<u32>,
     /// The largest number of associated clients; 2007 by default.
     #[serde(default)]
     pub max_clients: Option<u32>,
@@ -71,9 +78,24 @@ pub struct Client {
     /// (802.11r), about 10 ms.
     #[serde(default)]
     pub fast_transition: Option<Time>,
+    /// Power saving of 802.11n, ac and ax; `{}` for Linux's. By default the client is always awake.
+    #[serde(default)]
+    pub power_save: Option<PowerSave>,
     /// Time at which the client begins to search.
     #[serde(default)]
     pub joins_at: Time,
+}
+
+/// Power saving: a client that had no traffic for a time tells its access point that it dozes, and wakes up
+/// for beacons, which name the clients for which packets are kept.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PowerSave {
+    /// The time without traffic after which the client dozes; 100 ms by default.
+    pub timeout: Option<Time>,
+    /// The client wakes up for every beacon with 1, the default, and for every n-th one with n, as well as
+    /// for those before group frames.
+    pub listen_interval: Option<u16>,
 }
 
 /// The procedure by which a client finds access points.

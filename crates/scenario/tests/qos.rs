@@ -15,7 +15,7 @@ use whimbrel_wifi::phy::Mode;
 use super::Plan;
 use super::wifi::changed;
 
-const HOME: &str = r#"
+pub(super) const HOME: &str = r#"
 [simulation]
 duration = "2 s"
 [[wifi]]

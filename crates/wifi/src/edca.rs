@@ -228,11 +228,21 @@ impl<R: Random> Edca<R> {
 
     fn push(&mut self, now: Instant, session: usize, number: usize, packet: Packet) {
         self.backlog[number] += 1;
+        let Session { window, owes_request, is_paused, .. } = &mut self.sessions[session];
         // A session that owes a request is served already.
-        if !self.sessions[session].window.has_traffic() && !self.sessions[session].owes_request {
+        let is_new = !window.has_traffic() && !*owes_request;
+        window.push(packet);
+        if *is_paused {
+            return;
+        }
+        if is_new {
             self.join(now, number, session);
         }
-        self.sessions[session].window.push(packet);
+        self.request_access(now, number);
+    }
+
+    /// A category has traffic.
+    fn request_access(&mut self, now: Instant, number: usize) {
         let is_served = self.opportunity.as_ref().is_some_and(|served| served.category == number);
         if !is_served && self.contention.set_traffic(number, now, true) {
             self.draw_backoff(now, number);

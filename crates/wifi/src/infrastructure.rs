@@ -8,22 +8,28 @@
 //! In a network of 802.11b and 802.11g stations, the access point announces while a station is associated
 //! that cannot decode OFDM frames ([`ErpInformation`]); the others then protect theirs.
 //!
-//! Authentication is open system (IEEE 802.11-2007 section 8.2.2.2); power saving and security are not
-//! modelled.
+//! Clients may save power ([`PowerSaveConfig`]): access points that know of it have a delivery period
+//! ([`AccessPointConfig::dtim_period`]), and beacons name the clients for which packets are kept.
+//!
+//! Authentication is open system (IEEE 802.11-2007 section 8.2.2.2); security is not modelled.
 
 mod access_point;
 mod config;
 mod distribution;
 mod handover;
 mod message;
+mod power_save;
 mod station;
+mod traffic_indication;
 
 pub use access_point::{AccessPoint, AccessPointConfig, AccessPointEvent};
 pub use config::{HandoverTrigger, InvalidInfrastructure, Scan, StationConfig, check_access_points};
 pub use distribution::DistributionSystem;
 pub use handover::HandoverReport;
 pub use message::{Announcement, ErpInformation, InvalidSsid, ManagementMessage, Ssid, Status};
+pub use power_save::PowerSaveConfig;
 pub use station::{Client, StationEvent};
+pub use traffic_indication::TrafficIndication;
 
 use whimbrel_units::Instant;
 

@@ -13,6 +13,7 @@ mod infrastructure;
 mod media;
 mod netem;
 mod port;
+mod power_save;
 mod protection;
 mod qos;
 mod queueing;

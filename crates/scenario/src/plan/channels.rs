@@ -102,6 +102,7 @@ fn association_key(client: &Client) -> Option<&'static str> {
         ("joins_at", client.joins_at.after_start() > whimbrel_units::Instant::ZERO),
         ("key_exchange", client.key_exchange.is_some()),
         ("fast_transition", client.fast_transition.is_some()),
+        ("power_save", client.power_save.is_some()),
     ];
     given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
 }

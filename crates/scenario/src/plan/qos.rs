@@ -16,11 +16,11 @@ use whimbrel_wifi::medium::MediumConfig;
 use whimbrel_wifi::phy::{Format, GuardInterval, InvalidMode, LONGEST_PPDU, Mode, Width};
 
 use super::{channels, quoted, stations};
-use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Time};
 use crate::wifi::qos::{Band, Category, Edca};
 use crate::wifi::{MacRules, Preamble, RateControl, Standard, Station, Wifi};
+use crate::{Node, Scenario};
 
 /// The largest A-MSDU of 802.11n, and of the longest MPDU of 802.11ac and ax.
 const AMSDU_HT: u64 = 7_935;
@@ -77,6 +77,13 @@ pub(super) fn plan(
                 let expected =
                     "no such key: it is one of \"802.11n\", \"802.11ac\" and \"802.11ax\"".to_owned();
                 return invalid(key, name, "...", expected);
+            }
+        }
+        for (position, node) in stations::members(scenario, &wifi.name) {
+            if let Some(name) = infrastructure_key(node) {
+                let expected =
+                    "no such key: it is one of \"802.11n\", \"802.11ac\" and \"802.11ax\"".to_owned();
+                return invalid(&format!("node[{position}]"), name, "...", expected);
             }
         }
         return Ok(None);
@@ -225,6 +232,17 @@ pub(super) fn categories_of_flows(
         }
     }
     Ok(categories)
+}
+
+/// A key of access points and clients of 802.11n, ac and ax that is given.
+fn infrastructure_key(node: &Node) -> Option<&'static str> {
+    let (point, client) = (node.access_point.as_ref(), node.client.as_ref());
+    let given = [
+        ("access_point.dtim_period", point.is_some_and(|point| point.dtim_period.is_some())),
+        ("access_point.power_save_buffer", point.is_some_and(|point| point.power_save_buffer.is_some())),
+        ("client.power_save", client.is_some_and(|client| client.power_save.is_some())),
+    ];
+    given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
 }
 
 /// A key of stations up to 802.11g that is given.

@@ -3,7 +3,7 @@
 use whimbrel_netsim::medium::{InfrastructureConfig, InvalidRole, StationRole};
 use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::infrastructure::{
-    AccessPointConfig, HandoverTrigger, InvalidInfrastructure, Scan, Ssid, StationConfig,
+    AccessPointConfig, HandoverTrigger, InvalidInfrastructure, PowerSaveConfig, Scan, Ssid, StationConfig,
 };
 use whimbrel_wifi::phy::RateSet;
 use whimbrel_wifi::propagation::from_decibels;
@@ -49,12 +49,29 @@ pub(super) fn plan(
             (None, None) => StationRole::default(),
         });
     }
+    announce_groups(&mut roles, &members);
     let distribution_delay = wifi.distribution_delay.0;
     let config = InfrastructureConfig { distribution_delay, ..InfrastructureConfig::new(roles) };
     let config = config.with_staggered_beacons();
     config.check(stations.len()).map_err(|error| explain(error, &members))?;
     note_channels(&config, &members, notes);
     Ok(Some(config))
+}
+
+/// Beacons before group frames between two of them with a map, as hostapd has it.
+const DTIM_PERIOD: u8 = 2;
+
+/// Beacons have a map of kept packets if a client saves power.
+fn announce_groups(roles: &mut [StationRole], members: &[(usize, &Node)]) {
+    let saves = |role: &StationRole| matches!(role, StationRole::Client { config, .. } if config.power_save.is_some());
+    if !roles.iter().any(saves) {
+        return;
+    }
+    for (role, (_, node)) in roles.iter_mut().zip(members) {
+        if let (StationRole::AccessPoint(point), Some(keys)) = (role, &node.access_point) {
+            point.dtim_period = Some(keys.dtim_period.unwrap_or(DTIM_PERIOD));
+        }
+    }
 }
 
 /// Notes the entries of clients that do not scan the channels of their network's access points.
@@ -132,6 +149,8 @@ fn access_point(
     Ok(AccessPointConfig {
         beacon_interval: point.beacon_interval.map_or(default.beacon_interval, |time| time.0),
         max_stations: point.max_clients.map_or(default.max_stations, |count| count as usize),
+        dtim_period: point.dtim_period,
+        power_save_buffer: point.power_save_buffer.map_or(default.power_save_buffer, |count| count as usize),
         data_rate: point.rate.map(|rate| phy_rate(&format!("{key}.rate"), rate.0, rates)).transpose()?,
         ..default
     })
@@ -183,6 +202,13 @@ fn client_role(
         },
         (_, default) => default,
     };
+    let power_save = client.power_save.map(|keys| {
+        let linux = PowerSaveConfig::default();
+        PowerSaveConfig {
+            timeout: keys.timeout.map_or(linux.timeout, |time| time.0),
+            listen_interval: keys.listen_interval.unwrap_or(linux.listen_interval),
+        }
+    });
     // Twenty attempts are three packets that find their rate late, for which no client of today leaves.
     let failed_attempts =
         default.trigger.failed_attempts.filter(|_| super::qos::format(wifi.standard).is_none());
@@ -198,6 +224,7 @@ fn client_role(
         scans_once: client.scans_once,
         key_exchange: client.key_exchange.map_or(default.key_exchange, |time| time.0),
         fast_transition: client.fast_transition.map(|time| time.0),
+        power_save,
         ..default
     };
     Ok(StationRole::Client { config, joins_at: client.joins_at.after_start() })

@@ -54,6 +54,36 @@ impl<R: Random> Edca<R> {
         self.on_air.is_some() || self.response.is_some()
     }
 
+    /// `true` if the station has nothing to send, and neither transmits nor owes a response.
+    pub fn is_idle(&self) -> bool {
+        self.opportunity.is_none() && !self.is_engaged() && self.has_no_packets()
+    }
+
+    /// `true` if the station has nothing to send.
+    pub fn has_no_packets(&self) -> bool {
+        self.backlog == [0; 4]
+    }
+
+    /// Packets for a receiver that dozes wait, or no longer.
+    pub fn set_paused(&mut self, now: Instant, receiver: MacAddress, is_paused: bool) {
+        for number in 0..self.sessions.len() {
+            let session = &mut self.sessions[number];
+            if session.receiver != receiver || session.is_management || session.is_paused == is_paused {
+                continue;
+            }
+            session.is_paused = is_paused;
+            let category = session.category as usize;
+            let has_traffic = session.window.has_traffic() || session.owes_request;
+            if is_paused {
+                self.active[category].retain(|&other| other as usize != number);
+            } else if has_traffic {
+                self.join(now, category, number);
+                self.request_access(now, category);
+            }
+        }
+        self.refresh_timer();
+    }
+
     /// `true` if physical carrier sense reports energy.
     pub const fn is_sensing_energy(&self) -> bool {
         self.contention.is_sensed_busy()

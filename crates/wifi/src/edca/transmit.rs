@@ -29,6 +29,8 @@ pub(super) struct Session {
     pub(super) is_management: bool,
     /// The receiver has gone to another station, and answers no request.
     pub(super) is_gone: bool,
+    /// The receiver dozes: packets wait.
+    pub(super) is_paused: bool,
 }
 
 impl Session {
@@ -50,6 +52,7 @@ impl Session {
             adaptive: None,
             is_management: false,
             is_gone: false,
+            is_paused: false,
         }
     }
 

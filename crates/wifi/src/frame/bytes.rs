@@ -44,6 +44,10 @@ impl Flags {
     pub const MORE_FRAGMENTS: Self = Self(0x04);
     /// A repetition.
     pub const RETRY: Self = Self(0x08);
+    /// The station dozes after the frame.
+    pub const POWER_MANAGEMENT: Self = Self(0x10);
+    /// More packets are kept for the dozing receiver, or group frames for all.
+    pub const MORE_DATA: Self = Self(0x20);
     /// The body is encrypted.
     pub const PROTECTED: Self = Self(0x40);
     /// HT control is present, or strict order.

@@ -4,7 +4,9 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Announcement, ErpInformation, ManagementMessage, ManagementTransmit, Ssid, Status};
+use super::{
+    Announcement, ErpInformation, ManagementMessage, ManagementTransmit, Ssid, Status, TrafficIndication,
+};
 use crate::frame::MacAddress;
 use crate::phy::Rate;
 
@@ -31,6 +33,10 @@ pub struct AccessPointConfig {
     pub data_rate: Option<Rate>,
     /// `true` if the access point announces whether stations are associated that cannot decode OFDM frames.
     pub announces_erp: bool,
+    /// Beacons from one before group frames (DTIM) to the next; `None` if no client saves power.
+    pub dtim_period: Option<u8>,
+    /// Packets that are kept for each dozing station, and for groups, in each category.
+    pub power_save_buffer: usize,
 }
 
 impl AccessPointConfig {
@@ -46,6 +52,9 @@ impl AccessPointConfig {
             max_stations: 2_007,
             data_rate: None,
             announces_erp: false,
+            dtim_period: None,
+            // `STA_MAX_TX_BUFFER` of Linux.
+            power_save_buffer: 64,
         }
     }
 }
@@ -65,6 +74,13 @@ pub enum AccessPointEvent {
         /// The station.
         station: MacAddress,
     },
+    /// An associated station dozes from now on, or no longer.
+    Dozes {
+        /// The station.
+        station: MacAddress,
+        /// `true` if it dozes.
+        is_dozing: bool,
+    },
     /// Frames of the access point and its stations need protection from now on, or no longer: the first
     /// station that cannot decode OFDM frames is associated, or the last one has left. Only with
     /// [`AccessPointConfig::announces_erp`].
@@ -83,6 +99,10 @@ pub struct AccessPoint {
     stations: BTreeMap<MacAddress, Option<u16>>,
     /// The associated stations that cannot decode OFDM frames.
     non_erp: BTreeSet<MacAddress>,
+    /// The associated stations that doze, and whether packets are kept for them.
+    dozing: BTreeMap<MacAddress, bool>,
+    /// Group frames are kept.
+    has_group: bool,
     outgoing: VecDeque<ManagementTransmit>,
     events: VecDeque<AccessPointEvent>,
 }
@@ -95,6 +115,8 @@ impl AccessPoint {
             next_beacon: config.first_beacon,
             stations: BTreeMap::new(),
             non_erp: BTreeSet::new(),
+            dozing: BTreeMap::new(),
+            has_group: false,
             outgoing: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -140,6 +162,7 @@ impl AccessPoint {
                 let message = ManagementMessage::AssociationResponse { status: Status::Failure, id: 0 };
                 self.answer(now, from, message);
             }
+            ManagementMessage::Null { is_dozing } => self.handle_power_management(from, is_dozing),
             ManagementMessage::Disassociation => self.leave(from),
             ManagementMessage::Deauthentication => {
                 self.leave(from);
@@ -201,11 +224,47 @@ impl AccessPoint {
         false
     }
 
+    /// A frame arrived from a station with this power management bit.
+    pub fn handle_power_management(&mut self, station: MacAddress, is_dozing: bool) {
+        let is_changed = self.is_associated(station)
+            && if is_dozing {
+                self.dozing.insert(station, false).is_none()
+            } else {
+                self.dozing.remove(&station).is_some()
+            };
+        if is_changed {
+            self.events.push_back(AccessPointEvent::Dozes { station, is_dozing });
+        }
+    }
+
+    /// The stations that doze, as far as the access point knows.
+    pub fn dozing(&self) -> impl Iterator<Item = MacAddress> {
+        self.dozing.keys().copied()
+    }
+
+    /// `true` if a station dozes, as far as the access point knows.
+    pub fn is_dozing(&self, station: MacAddress) -> bool {
+        self.dozing.contains_key(&station)
+    }
+
+    /// Packets for a dozing station are kept, or not.
+    pub fn keep_for(&mut self, station: MacAddress, is_kept: bool) {
+        if let Some(kept) = self.dozing.get_mut(&station) {
+            *kept = is_kept;
+        }
+    }
+
+    /// Group frames are kept, or not.
+    pub const fn keep_group(&mut self, is_kept: bool) {
+        self.has_group = is_kept;
+    }
+
     /// The end of an association, if there is one.
     fn leave(&mut self, station: MacAddress) {
         if let Some(id) = self.stations.get_mut(&station)
             && id.take().is_some()
         {
+            self.dozing.remove(&station);
             self.events.push_back(AccessPointEvent::Left { station });
             self.note_erp(station, true);
         }
@@ -234,7 +293,17 @@ impl AccessPoint {
         let AccessPointConfig { ssid, channel, beacon_interval, announces_erp, .. } = self.config;
         let uses_protection = self.needs_protection();
         let erp = announces_erp.then_some(ErpInformation { has_non_erp: uses_protection, uses_protection });
-        Announcement { ssid, channel, beacon_interval, erp }
+        Announcement { ssid, channel, beacon_interval, erp, traffic: None }
+    }
+
+    /// The map of the beacon that is due.
+    fn traffic(&self) -> Option<TrafficIndication> {
+        let AccessPointConfig { beacon_interval, dtim_period, .. } = self.config;
+        let mut traffic = TrafficIndication::new(self.next_beacon, beacon_interval, dtim_period?);
+        traffic.has_group = self.has_group;
+        let kept = self.dozing.iter().filter(|(_, is_kept)| **is_kept);
+        kept.filter_map(|(station, _)| *self.stations.get(station)?).for_each(|id| traffic.add(id));
+        Some(traffic)
     }
 
     fn send(&mut self, to: MacAddress, message: ManagementMessage) {
@@ -252,7 +321,8 @@ impl AccessPoint {
         if self.next_beacon > now {
             return;
         }
-        self.send(MacAddress::BROADCAST, ManagementMessage::Beacon(self.announcement()));
+        let announcement = Announcement { traffic: self.traffic(), ..self.announcement() };
+        self.send(MacAddress::BROADCAST, ManagementMessage::Beacon(announcement));
         self.next_beacon = self.beacon_after(now);
     }
 

@@ -6,7 +6,7 @@ use core::fmt;
 use whimbrel_units::Duration;
 
 use super::message::TIME_UNIT;
-use super::{AccessPointConfig, Ssid};
+use super::{AccessPointConfig, PowerSaveConfig, Ssid};
 use crate::frame::MacAddress;
 
 /// The procedure by which a station finds access points (IEEE 802.11-2007 section 11.1.3).
@@ -71,6 +71,8 @@ pub struct StationConfig {
     pub key_exchange: Duration,
     /// The same time after a change of the access point, where it is another one (802.11r).
     pub fast_transition: Option<Duration>,
+    /// Power saving; `None` for a station that is always awake.
+    pub power_save: Option<PowerSaveConfig>,
     /// `true` if the station decodes OFDM frames, `false` for an 802.11b station.
     pub is_erp: bool,
     /// `true` if the station scans only once and later chooses among the access points found then (ns-2).
@@ -125,6 +127,7 @@ impl StationConfig {
             search_interval: Duration::from_secs(1),
             key_exchange: Duration::ZERO,
             fast_transition: None,
+            power_save: None,
             is_erp: true,
             scans_once: false,
         }
@@ -147,6 +150,14 @@ impl StationConfig {
         };
         if time.is_zero() {
             return invalid(parameter, "a time above 0");
+        }
+        if let Some(PowerSaveConfig { timeout, listen_interval }) = self.power_save {
+            if timeout.is_zero() {
+                return invalid("power_save.timeout", "a time above 0");
+            }
+            if listen_interval == 0 {
+                return invalid("power_save.listen_interval", "at least 1: every beacon");
+            }
         }
         if self.response_timeout.is_zero() {
             return invalid("response_timeout", "a time above 0");
@@ -197,6 +208,14 @@ pub fn check_access_points(configs: &[AccessPointConfig]) -> Result<(), InvalidI
         // The field of a beacon counts time units in 16 bits (7.3.1.3).
         if config.beacon_interval < TIME_UNIT || config.beacon_interval > TIME_UNIT * 65_535 {
             let (parameter, expected) = ("beacon_interval", "1.024 ms to 67.1 s (1 to 65535 time units)");
+            return Err(InvalidInfrastructure::Value { parameter, expected });
+        }
+        if config.dtim_period == Some(0) {
+            let (parameter, expected) = ("dtim_period", "1 to 255 beacons");
+            return Err(InvalidInfrastructure::Value { parameter, expected });
+        }
+        if config.power_save_buffer == 0 {
+            let (parameter, expected) = ("power_save_buffer", "at least 1 packet");
             return Err(InvalidInfrastructure::Value { parameter, expected });
         }
         if config.address.is_group() {

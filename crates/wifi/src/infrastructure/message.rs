@@ -5,6 +5,7 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::TrafficIndication;
 use crate::frame::MacAddress;
 
 /// The name of a network: up to 32 bytes.
@@ -85,6 +86,8 @@ pub struct Announcement {
     pub beacon_interval: Duration,
     /// Stations that cannot decode OFDM frames; `None` if the access point announces nothing about them.
     pub erp: Option<ErpInformation>,
+    /// The clients for which packets are kept, in a beacon; `None` without power saving: the map is empty.
+    pub traffic: Option<TrafficIndication>,
 }
 
 /// Result of an authentication or association.
@@ -144,6 +147,11 @@ pub enum ManagementMessage {
     Disassociation,
     /// End of authentication and association.
     Deauthentication,
+    /// A QoS null frame, a data frame without a body.
+    Null {
+        /// The power management bit: the station dozes from now on.
+        is_dozing: bool,
+    },
 }
 
 impl ManagementMessage {
@@ -171,6 +179,8 @@ impl ManagementMessage {
             Self::Disassociation => 10,
             Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 11,
             Self::Deauthentication => 12,
+            // Of a data frame.
+            Self::Null { .. } => 12,
         }
     }
 
@@ -182,7 +192,9 @@ impl ManagementMessage {
             12 + element(&content.ssid) + Self::RATES + 3 + if content.erp.is_some() { 3 } else { 0 }
         };
         match self {
-            Self::Beacon(content) => announcement(content) + 6,
+            Self::Beacon(content) => {
+                announcement(content) + content.traffic.as_ref().map_or(6, TrafficIndication::size)
+            }
             Self::ProbeResponse(content) => announcement(content),
             Self::ProbeRequest { ssid } => ssid.as_ref().map_or(2, element) + Self::RATES,
             Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 6,
@@ -191,20 +203,21 @@ impl ManagementMessage {
                 4 + if previous.is_some() { 6 } else { 0 } + element(ssid) + rates
             }
             Self::AssociationResponse { .. } => 6 + Self::RATES,
-            Self::Disassociation | Self::Deauthentication => 2,
+            // QoS control instead of a body.
+            Self::Disassociation | Self::Deauthentication | Self::Null { .. } => 2,
         }
     }
 
     /// Appends the frame's body at the time `now`, [`size`](Self::size) bytes. The capabilities announce a
-    /// network with access points (ESS), and the traffic indication map is empty.
+    /// network with access points (ESS). QoS control of a null frame is a part of the header.
     pub fn encode(&self, now: Instant, out: &mut Vec<u8>) {
         const CAPABILITIES: u16 = 1;
         const OPEN_SYSTEM: u16 = 0;
         let words =
             |out: &mut Vec<u8>, words: &[u16]| words.iter().for_each(|word| out.extend(word.to_le_bytes()));
         match *self {
-            Self::Beacon(Announcement { ssid, channel, beacon_interval, erp })
-            | Self::ProbeResponse(Announcement { ssid, channel, beacon_interval, erp }) => {
+            Self::Beacon(Announcement { ssid, channel, beacon_interval, erp, traffic })
+            | Self::ProbeResponse(Announcement { ssid, channel, beacon_interval, erp, traffic }) => {
                 out.extend((now.as_nanos() / 1_000).to_le_bytes());
                 let units = beacon_interval.as_nanos() / TIME_UNIT.as_nanos();
                 words(out, &[u16::try_from(units).unwrap_or(u16::MAX), CAPABILITIES]);
@@ -212,7 +225,10 @@ impl ManagementMessage {
                 out.extend(Self::RATES_ELEMENT);
                 out.extend([ELEMENT_DS_PARAMETER, 1, channel]);
                 if matches!(self, Self::Beacon(_)) {
-                    out.extend([ELEMENT_TRAFFIC_INDICATION, 4, 0, 1, 0, 0]);
+                    match traffic {
+                        Some(traffic) => traffic.encode(out),
+                        None => out.extend([ELEMENT_TRAFFIC_INDICATION, 4, 0, 1, 0, 0]),
+                    }
                 }
                 if let Some(erp) = erp {
                     erp.encode(out);
@@ -242,6 +258,7 @@ impl ManagementMessage {
             // Class 2 and class 3 frames of a station that is not authenticated, or not associated (7.3.1.7).
             Self::Deauthentication => words(out, &[6]),
             Self::Disassociation => words(out, &[7]),
+            Self::Null { .. } => {}
         }
     }
 }

@@ -1,42 +1,20 @@
 //! The management of a station.
 
+mod dozing;
+mod event;
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
+pub use self::event::StationEvent;
+use super::power_save::PowerSave;
 use super::{
     Announcement, HandoverReport, ManagementMessage, ManagementTransmit, Scan, StationConfig, Status,
 };
 use crate::Random;
 use crate::frame::MacAddress;
-
-/// A change at a station.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StationEvent {
-    /// The radio changes to a channel; it neither sends nor receives for [`StationConfig::switch_time`].
-    SwitchChannel {
-        /// The channel.
-        channel: u8,
-    },
-    /// The link to the access point is lost or given up: data waits or is dropped.
-    LinkDown {
-        /// The access point.
-        access_point: MacAddress,
-    },
-    /// The station is associated.
-    LinkUp(HandoverReport),
-    /// The station protects its OFDM frames from now on, or no longer: its access point has announced so.
-    Protection {
-        /// `true` if it protects them.
-        is_used: bool,
-    },
-    /// A search found no access point that is better than the present one: the link is up again.
-    Stayed {
-        /// The access point.
-        access_point: MacAddress,
-    },
-}
 
 /// An access point that was found.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -99,6 +77,9 @@ pub struct Client<R> {
     fruitless_searches: u32,
     /// The station protects its OFDM frames.
     protects: bool,
+    power_save: Option<PowerSave>,
+    /// The association identifier.
+    id: u16,
     detected: Instant,
     scanned: Instant,
     authenticated: Instant,
@@ -111,6 +92,8 @@ impl<R: Random + Clone> Client<R> {
     /// `random`.
     pub fn new(config: StationConfig, random: R) -> Self {
         Self {
+            power_save: config.power_save.map(PowerSave::new),
+            id: 0,
             config,
             random,
             state: State::Idle,
@@ -184,10 +167,11 @@ impl<R: Random + Clone> Client<R> {
                     }
                 }
             }
-            ManagementMessage::AssociationResponse { status, .. } => {
+            ManagementMessage::AssociationResponse { status, id } => {
                 if let State::Associating(candidate, _) = self.state
                     && candidate.address == from
                 {
+                    self.id = id;
                     if status == Status::Success { self.secure(now, candidate) } else { self.try_next(now) }
                 }
             }
@@ -206,7 +190,8 @@ impl<R: Random + Clone> Client<R> {
             },
             ManagementMessage::ProbeRequest { .. }
             | ManagementMessage::AuthenticationRequest
-            | ManagementMessage::AssociationRequest { .. } => {}
+            | ManagementMessage::AssociationRequest { .. }
+            | ManagementMessage::Null { .. } => {}
         }
     }
 
@@ -225,14 +210,14 @@ impl<R: Random + Clone> Client<R> {
     pub fn handle_success(&mut self, now: Instant) {
         if let State::Associated(_) = self.state {
             self.failures = 0;
-            self.last_contact = now;
+            self.handle_contact(now);
         }
     }
 
     /// A data frame of the access point arrived.
     pub fn handle_data(&mut self, now: Instant) {
         if let State::Associated(_) = self.state {
-            self.last_contact = now;
+            self.handle_contact(now);
         }
     }
 
@@ -248,6 +233,7 @@ impl<R: Random + Clone> Client<R> {
 
     /// The deadline last returned by [`poll_timeout`](Self::poll_timeout) was reached.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.follow_power_save(now);
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
@@ -281,7 +267,7 @@ impl<R: Random + Clone> Client<R> {
 
     /// The time at which [`handle_timeout`](Self::handle_timeout) is due; `None` for never.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.deadline
+        [self.deadline, self.wake_up()].into_iter().flatten().min()
     }
 
     /// The next change, if any.
@@ -291,7 +277,7 @@ impl<R: Random + Clone> Client<R> {
 
     /// Notes an access point of the network.
     fn learn(&mut self, address: MacAddress, power: f64, announcement: Announcement) {
-        let Announcement { ssid, channel, beacon_interval, erp } = announcement;
+        let Announcement { ssid, channel, beacon_interval, erp, .. } = announcement;
         if ssid != self.config.ssid || !matches!(self.state, State::Scanning { .. }) {
             return;
         }
@@ -314,6 +300,7 @@ impl<R: Random + Clone> Client<R> {
         self.protect(candidate.uses_protection);
         self.last_contact = now;
         self.deadline = self.silence_ends(candidate);
+        self.handle_indication(now, candidate.beacon_interval, announcement.traffic.as_ref());
         let is_weak = self.config.trigger.weak_signal.is_some_and(|(threshold, _)| power < threshold);
         if is_weak && self.detected + self.config.search_interval <= now {
             self.leave(now, candidate, true);
@@ -332,11 +319,16 @@ impl<R: Random + Clone> Client<R> {
     fn silence_ends(&self, Candidate { beacon_interval, .. }: Candidate) -> Option<Instant> {
         let missed = self.config.trigger.missed_beacons?;
         // Half an interval more: beacons are delayed by a busy medium.
-        Some(self.last_contact + beacon_interval * u64::from(missed) + beacon_interval / 2)
+        Some(
+            self.last_contact
+                + beacon_interval * u64::from(missed) * self.beacons_apart()
+                + beacon_interval / 2,
+        )
     }
 
     /// Leaves an access point; `keeps` if the station returns to it unless it finds a better one.
     fn leave(&mut self, now: Instant, candidate: Candidate, keeps: bool) {
+        self.end_power_save();
         self.events.push_back(StationEvent::LinkDown { access_point: candidate.address });
         (self.previous, self.keeps_previous) = (Some(candidate), keeps);
         self.detected = now;
@@ -408,6 +400,7 @@ impl<R: Random + Clone> Client<R> {
         self.events.push_back(StationEvent::SwitchChannel { channel: previous.channel });
         self.events.push_back(StationEvent::Stayed { access_point: previous.address });
         (self.state, self.previous, self.last_contact) = (State::Associated(previous), None, now);
+        self.begin_power_save();
         self.deadline = self.silence_ends(previous);
     }
 
@@ -482,6 +475,7 @@ impl<R: Random + Clone> Client<R> {
         self.protect(candidate.uses_protection);
         (self.state, self.previous, self.keeps_previous) = (State::Associated(candidate), None, false);
         (self.failures, self.fruitless_searches, self.last_contact) = (0, 0, now);
+        self.begin_power_save();
         self.deadline = self.silence_ends(candidate);
     }
 }

@@ -15,7 +15,7 @@ use crate::medium::{QosConfig, QosMedium, ReceiverQueues};
 use crate::queue::FqCoDelConfig;
 use crate::{MediumLoss, StationIndex};
 
-fn config() -> QosConfig {
+pub(super) fn config() -> QosConfig {
     let mode = Mode::new(Format::He, 7, 2, Width::Mhz80, GuardInterval::Ns800).unwrap();
     let mac = EdcaConfig::station(Phy::ofdm(), TransmitRate::Mode(mode));
     QosConfig {

@@ -14,8 +14,13 @@ fn a_name_has_at_most_32_bytes() {
 #[test]
 fn bodies_have_their_fixed_fields_and_elements() {
     let ssid = Ssid::new("abcd").unwrap();
-    let announcement =
-        Announcement { ssid, channel: 1, beacon_interval: Duration::from_millis(100), erp: None };
+    let announcement = Announcement {
+        ssid,
+        channel: 1,
+        beacon_interval: Duration::from_millis(100),
+        erp: None,
+        traffic: None,
+    };
     let messages = [
         ManagementMessage::Beacon(announcement),
         ManagementMessage::ProbeResponse(announcement),
@@ -42,8 +47,13 @@ fn bodies_have_their_fixed_fields_and_elements() {
 #[test]
 fn a_beacon_has_its_fields_in_network_form() {
     let ssid = Ssid::new("abcd").unwrap();
-    let announcement =
-        Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400), erp: None };
+    let announcement = Announcement {
+        ssid,
+        channel: 6,
+        beacon_interval: Duration::from_micros(102_400),
+        erp: None,
+        traffic: None,
+    };
     let mut bytes = Vec::new();
     ManagementMessage::Beacon(announcement).encode(Instant::from_millis(4_327), &mut bytes);
     let timestamp = 4_327_000_u64;
@@ -61,8 +71,13 @@ fn a_beacon_has_its_fields_in_network_form() {
 #[test]
 fn stations_without_ofdm_are_announced_in_the_erp_information_element() {
     let ssid = Ssid::new("abcd").unwrap();
-    let content =
-        Announcement { ssid, channel: 6, beacon_interval: Duration::from_micros(102_400), erp: None };
+    let content = Announcement {
+        ssid,
+        channel: 6,
+        beacon_interval: Duration::from_micros(102_400),
+        erp: None,
+        traffic: None,
+    };
     let information = [(false, false, 0), (true, false, 1), (false, true, 2), (true, true, 3)];
     for (has_non_erp, uses_protection, bits) in information {
         let erp = Some(ErpInformation { has_non_erp, uses_protection });

@@ -48,6 +48,10 @@ pub(super) struct Infrastructure {
     updates: VecDeque<(Instant, Update)>,
     /// Stations whose radio is to leave its channel.
     pub(super) leaving: Vec<StationIndex>,
+    /// Clients that doze from now on, or no longer.
+    pub(super) drowsy: Vec<StationIndex>,
+    /// Access points that have learnt that a client dozes or is awake, or that have lost it.
+    pub(super) learnt: VecDeque<(StationIndex, StationIndex)>,
     /// Stations that protect their OFDM frames from now on, or no longer.
     pub(super) protected: Vec<(StationIndex, bool)>,
     /// Protection of the OFDM frames of the stations that do; `None` if access points announce nothing.
@@ -80,6 +84,8 @@ impl Infrastructure {
             distribution_delay: config.distribution_delay,
             updates: VecDeque::new(),
             leaving: Vec::new(),
+            drowsy: Vec::new(),
+            learnt: VecDeque::new(),
             protected: Vec::new(),
             protection: config.protection,
             power: 0.0,
@@ -178,7 +184,8 @@ impl Infrastructure {
                     managed.joins_at = managed.joins_at.or(Some(now));
                 } else {
                     // The MAC gives back the packet in service.
-                    let channel = managed.change.map(|change| change.to).or(managed.channel);
+                    let channel =
+                        managed.change.map(|change| change.to).or(managed.channel).or(managed.dozes);
                     if managed.leave_channel(channel.unwrap_or_default(), Duration::ZERO) {
                         self.leaving.push(station);
                     }
@@ -324,7 +331,14 @@ impl Infrastructure {
                 }
             }
         }
-        self.stations[station.index()].collect();
+        let managed = &mut self.stations[station.index()];
+        managed.collect();
+        if let Machine::Client(client) = &managed.machine
+            && client.is_dozing() != managed.dozes.is_some()
+            && !self.drowsy.contains(&station)
+        {
+            self.drowsy.push(station);
+        }
         self.set_deadline(station);
     }
 
@@ -376,13 +390,19 @@ impl Infrastructure {
         io: &mut MediumIo<'_>,
     ) {
         let access_point = self.addresses[number.index()];
-        let stats = &mut self.stations[number.index()].stats;
         let (update, client) = match event {
             AccessPointEvent::Associated { station, .. } => {
+                let stats = &mut self.stations[number.index()].stats;
                 stats.associations += 1;
                 (Update::Associate { station, access_point }, station)
             }
+            AccessPointEvent::Dozes { station, .. } => {
+                self.learnt.extend(self.number(station).map(|client| (number, client)));
+                return;
+            }
             AccessPointEvent::Left { station } => {
+                self.learnt.extend(self.number(station).map(|client| (number, client)));
+                let stats = &mut self.stations[number.index()].stats;
                 stats.disassociations += 1;
                 (Update::Leave { station, access_point }, station)
             }

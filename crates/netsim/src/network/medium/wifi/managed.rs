@@ -36,7 +36,7 @@ pub struct ManagementStats {
 /// The management machine of a station.
 pub(super) enum Machine {
     None,
-    AccessPoint(AccessPoint),
+    AccessPoint(Box<AccessPoint>),
     Client(Box<Client<SplitMix64>>),
 }
 
@@ -55,6 +55,8 @@ pub(super) struct Managed {
     /// The channel on which the station sends and receives; `None` while the radio changes it.
     pub(super) channel: Option<u8>,
     pub(super) change: Option<Change>,
+    /// The channel to which a dozing client returns.
+    pub(super) dozes: Option<u8>,
     /// `true` unless the station is in an outage.
     pub(super) is_on: bool,
     /// The next beginning or end of an outage.
@@ -83,7 +85,7 @@ impl Managed {
         let (machine, channel) = match role {
             StationRole::AdHoc { channel } => (Machine::None, *channel),
             StationRole::AccessPoint(config) => {
-                (Machine::AccessPoint(AccessPoint::new(*config)), config.channel)
+                (Machine::AccessPoint(Box::new(AccessPoint::new(*config))), config.channel)
             }
             StationRole::Client { config, .. } => {
                 let channel = config.channels.first().copied().unwrap_or_default();
@@ -95,6 +97,7 @@ impl Managed {
             machine,
             channel: Some(channel),
             change: None,
+            dozes: None,
             is_on: presence.is_on(Instant::ZERO),
             next_outage_edge: presence.next_change(Instant::ZERO),
             joins_at,
@@ -161,6 +164,7 @@ impl Managed {
     /// Returns `false` if it is leaving already.
     pub(super) fn leave_channel(&mut self, to: u8, duration: Duration) -> bool {
         self.stats.dropped += self.messages.drain(..).count() as u64;
+        self.dozes = None;
         let is_leaving = self.change.is_some_and(|change| change.until.is_none());
         self.change = Some(Change { to, duration, until: None });
         !is_leaving

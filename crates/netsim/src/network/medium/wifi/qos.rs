@@ -7,6 +7,7 @@
 
 mod captured;
 mod content;
+mod dozing;
 mod noted;
 mod roaming;
 mod supply;
@@ -193,6 +194,7 @@ impl QosMedium {
         if is_message {
             self.stations.address_message(station, out);
         }
+        self.mark_group(station, out);
         if self.is_captured {
             let place = captured::Place {
                 phy: &self.config.mac.phy,
@@ -219,7 +221,7 @@ impl QosMedium {
         let is_reached = self.air.transmit(now, station, &out.frame, self.links.iter().copied());
         let miss = match (is_in_range, is_off_channel) {
             (false, _) => Some(MediumLoss::OutOfRange),
-            (true, true) => Some(MediumLoss::OffChannel),
+            (true, true) => Some(self.stations.cause_off_channel(to)),
             (true, false) => None,
         };
         for packet in &out.packets {
@@ -262,10 +264,11 @@ impl Stations {
             self.handle_event(at, station, event, io);
         }
         self.supply_messages(now, station, io);
+        self.follow_clients(now, io);
         self.reattach(now, station, io);
         if is_done {
             let Self { machines, payloads, supply, roaming, .. } = self;
-            let mut macs = Macs { machines, payloads, roaming: roaming.as_deref() };
+            let mut macs = Macs { machines, payloads, roaming: roaming.as_deref_mut() };
             supply.refill(now, station, &mut macs, io);
         }
         self.set_deadline(station);
@@ -288,7 +291,7 @@ impl Stations {
                 self.payloads.release(packet, io);
             }
             Event::Done { packet, fate, .. } if packet & MESSAGE != 0 => {
-                self.finish_message(station, packet, fate == Fate::Acknowledged);
+                self.finish_message(at, station, packet, fate == Fate::Acknowledged, io);
             }
             Event::Done { packet, fate, .. } => {
                 if fate == Fate::Acknowledged {
@@ -343,10 +346,15 @@ impl Listener for Reception<'_, '_> {
         if let (FrameKind::Management, Some(roaming)) = (frame.kind, &mut self.stations.roaming) {
             roaming.all.note_power(now, station, frame.transmitter, self.site);
         }
-        let Stations { machines, payloads, contents, damage, monitor, .. } = &mut *self.stations;
+        let Stations { machines, payloads, contents, damage, monitor, roaming, .. } = &mut *self.stations;
         let (machine, damage) = (&mut machines[station.index()], &mut damage[station.index()]);
         let (ppdu, received) = contents.received(now, frame.payload, machine.address(), damage, payloads);
         damage.clear();
+        if let (Some(roaming), FrameKind::Data | FrameKind::Aggregate) = (roaming, frame.kind)
+            && (0..ppdu.mpdus.len()).any(|place| received.contains(place))
+        {
+            roaming.all.handle_data_frame(now, station, frame, self.io);
+        }
         if let Some(monitor) = monitor {
             let is_receiver = frame.receiver == machine.address();
             noted::note_arrival(monitor, station, is_receiver, ppdu, &received);
@@ -425,9 +433,10 @@ impl Medium for QosMedium {
     }
 
     fn handle_backlog(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        self.handle_own_packet(now, station, io);
         let Stations { machines, payloads, supply, roaming, .. } = &mut self.stations;
         let lane = io.last_lane(station);
-        let mut macs = Macs { machines, payloads, roaming: roaming.as_deref() };
+        let mut macs = Macs { machines, payloads, roaming: roaming.as_deref_mut() };
         supply.refill_lane(now, station, lane, &mut macs, io);
         self.stations.settle(now, station, io);
     }
@@ -442,6 +451,7 @@ impl Medium for QosMedium {
                 self.wake(now, StationIndex::new(station), io);
             }
             self.retune(now, io);
+            self.follow_doze(now, io);
             if self.manage(now, io) {
                 continue;
             }

@@ -3,6 +3,7 @@
 use whimbrel_units::Duration;
 use whimbrel_wifi::edca::Ppdu;
 use whimbrel_wifi::frame::FrameKind;
+use whimbrel_wifi::frame::bytes::Flags;
 use whimbrel_wifi::phy::Mode;
 use whimbrel_wifi::{Frame, Phy};
 
@@ -61,7 +62,10 @@ pub(super) fn capture(
         message: None,
     };
     if message.is_some() {
-        return io.capture(OnAir { message, ..on_air });
+        // A null frame is a data frame.
+        let is_null = frame.addressing.flags.contains(Flags::TO_DS);
+        let kind = if is_null { FrameKind::Data } else { frame.kind };
+        return io.capture(OnAir { frame: Frame { kind, ..*frame }, message, ..on_air });
     }
     if ppdu.mpdus.is_empty() {
         let message = Some(control_body(ppdu));

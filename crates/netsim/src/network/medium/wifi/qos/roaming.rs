@@ -5,13 +5,15 @@ use std::collections::VecDeque;
 use whimbrel_units::Instant;
 use whimbrel_wifi::aggregation::Packet;
 use whimbrel_wifi::edca::{AccessCategory, Ppdu};
-use whimbrel_wifi::infrastructure::HandoverReport;
+use whimbrel_wifi::frame::bytes::Flags;
+use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Addressing, FrameKind, MacAddress, SplitMix64};
 
 use super::super::infrastructure::{Infrastructure, MESSAGE};
 use super::super::managed::{Machine, ManagementStats};
 use super::super::role::{InfrastructureConfig, InvalidRole};
+use super::dozing::Kept;
 use super::supply::Macs;
 use super::{LLC_BYTES, QosConfig, QosMedium, Reception, Stations};
 use crate::StationIndex;
@@ -25,6 +27,8 @@ pub(super) struct Roaming {
     withdrawn: Vec<VecDeque<(AccessCategory, Packet)>>,
     /// Clients that have had no access point since they left a channel, or from the beginning.
     is_detached: Vec<bool>,
+    /// Packets for clients that doze.
+    pub(super) kept: Kept,
 }
 
 /// Where a packet of a station's queues may go.
@@ -85,7 +89,8 @@ impl QosMedium {
         let withdrawn = vec![VecDeque::new(); site.stations()];
         let is_detached = vec![true; site.stations()];
         let mut medium = Self::new(site, config);
-        medium.stations.roaming = Some(Box::new(Roaming { all, withdrawn, is_detached }));
+        medium.stations.roaming =
+            Some(Box::new(Roaming { all, withdrawn, is_detached, kept: Kept::default() }));
         Ok(medium)
     }
 
@@ -157,7 +162,7 @@ impl QosMedium {
     }
 
     /// A station's radio is on another channel. It senses the frames that are on the air there.
-    fn enter_channel(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+    pub(super) fn enter_channel(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         let Some(roaming) = &self.stations.roaming else { return };
         let channel = roaming.channel(station);
         let mut links = Vec::new();
@@ -177,6 +182,8 @@ impl QosMedium {
             return false;
         };
         let number = StationIndex::new(station);
+        self.stations.mark_kept(number);
+        let Some(roaming) = &mut self.stations.roaming else { return false };
         if roaming.all.handle_timeout(now, number, &self.site, io) {
             self.enter_channel(now, number, io);
         }
@@ -209,7 +216,13 @@ impl Stations {
         let own = roaming.all.address(station);
         let bssid = if roaming.is_access_point(station) { own } else { ppdu.frame.receiver };
         let (subtype, address3) = (message.subtype(), Some(bssid));
-        ppdu.frame.addressing = Addressing { subtype, address3, ..Addressing::default() };
+        let flags = match message {
+            ManagementMessage::Null { is_dozing: true } => Flags(Flags::TO_DS.0 | Flags::POWER_MANAGEMENT.0),
+            ManagementMessage::Null { is_dozing: false } => Flags::TO_DS,
+            _ => Flags::default(),
+        };
+        let identifier = ppdu.identifier;
+        ppdu.frame.addressing = Addressing { subtype, flags, address3, identifier };
     }
 
     /// A transmission begins that stations hear.
@@ -226,7 +239,15 @@ impl Stations {
     }
 
     /// The MAC is done with a message.
-    pub(super) fn finish_message(&mut self, station: StationIndex, handle: u64, is_sent: bool) {
+    pub(super) fn finish_message(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        handle: u64,
+        is_sent: bool,
+        io: &mut MediumIo<'_>,
+    ) {
+        self.follow_message(now, station, handle, is_sent, io);
         if let Some(roaming) = &mut self.roaming {
             roaming.all.finish_message(station, handle, is_sent);
         }
@@ -296,7 +317,7 @@ impl Stations {
         for withdrawn in packets {
             let Packet { handle, .. } = withdrawn.packet;
             if withdrawn.is_management {
-                self.finish_message(station, handle, false);
+                self.finish_message(now, station, handle, false, io);
             } else if withdrawn.was_sent {
                 self.supply.finish(station, self.payloads.charge(handle));
                 if let Some(report) = self.payloads.finish(now, handle, io) {
@@ -345,7 +366,7 @@ impl Stations {
             self.machines[client.index()].enqueue(now, ends[1].1, category, packet);
         }
         let Self { machines, payloads, supply, roaming, .. } = self;
-        let mut macs = Macs { machines, payloads, roaming: roaming.as_deref() };
+        let mut macs = Macs { machines, payloads, roaming: roaming.as_deref_mut() };
         supply.refill(now, client, &mut macs, io);
         self.settle(now, point, io);
     }

@@ -12,7 +12,7 @@ use super::super::payloads::{Charge, Payloads};
 use super::LLC_BYTES;
 use super::roaming::{Passage, Roaming};
 use crate::StationIndex;
-use crate::medium::{Lane, MediumIo, MediumLoss};
+use crate::medium::{Lane, MediumIo, MediumLoss, TakenPacket};
 
 /// Multicast may wait for longer (`IEEE80211_DEFAULT_MC_AQL_TXQ_LIMIT`): its rate is low.
 const GROUP_LIMIT: Duration = Duration::from_millis(50);
@@ -53,7 +53,7 @@ impl Pending {
 pub(super) struct Macs<'a> {
     pub(super) machines: &'a mut [Edca<SplitMix64>],
     pub(super) payloads: &'a mut Payloads,
-    pub(super) roaming: Option<&'a Roaming>,
+    pub(super) roaming: Option<&'a mut Roaming>,
 }
 
 /// The supply of all stations.
@@ -115,14 +115,16 @@ impl Supply {
         macs: &mut Macs<'_>,
         io: &mut MediumIo<'_>,
     ) {
-        let Macs { machines, payloads, roaming } = macs;
         let lane = io.lane(station, number);
         if lane.backlog.packets == 0 {
             return;
         }
         let category = AccessCategory::ALL[usize::from(lane.class)];
-        let passage = roaming.map_or(Passage::AsRouted, |roaming| roaming.passage(station, lane.receiver));
-        while self.admits(&machines[station.index()], station, &lane) {
+        let passage = macs
+            .roaming
+            .as_deref()
+            .map_or(Passage::AsRouted, |roaming| roaming.passage(station, lane.receiver));
+        while self.admits(&macs.machines[station.index()], station, &lane) {
             let mut frame = match passage {
                 Passage::Wait => break,
                 Passage::AsRouted | Passage::To(_) | Passage::Lost => {
@@ -138,23 +140,41 @@ impl Supply {
                 Passage::To(point) if frame.receiver.is_some() => frame.receiver = Some(point),
                 _ => {}
             }
-            let (receiver, size) = (frame.receiver, frame.size + LLC_BYTES);
-            let handle = payloads.insert(now, frame, receiver, io);
-            if let Some(to) = receiver {
-                self.agree(station, to, category, machines);
+            if let Some(roaming) = &mut macs.roaming {
+                let Some(awaited) = roaming.keep(station, category, frame, io) else { continue };
+                frame = awaited;
             }
-            let machine = &mut machines[station.index()];
-            if self.limits.is_some() {
-                let time = match machine.rate(address(receiver), category).mode() {
-                    Some(mode) => airtime::expected(mode, size),
-                    None => machine.config().phy.duration(machine.config().phy.basic.lowest(), size),
-                };
-                let account = Self::account(receiver, category);
-                self.pending[station.index()].add(account, time);
-                payloads.set_charge(handle, Charge { account, micros: time.as_micros() as u32 });
-            }
-            machine.enqueue(now, address(receiver), category, Packet { handle, size });
+            self.hand_over(now, station, category, frame, macs, io);
         }
+    }
+
+    /// A packet goes to the MAC of a station.
+    pub(super) fn hand_over(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        category: AccessCategory,
+        frame: TakenPacket,
+        macs: &mut Macs<'_>,
+        io: &MediumIo<'_>,
+    ) {
+        let Macs { machines, payloads, .. } = macs;
+        let (receiver, size) = (frame.receiver, frame.size + LLC_BYTES);
+        let handle = payloads.insert(now, frame, receiver, io);
+        if let Some(to) = receiver {
+            self.agree(station, to, category, machines);
+        }
+        let machine = &mut machines[station.index()];
+        if self.limits.is_some() {
+            let time = match machine.rate(address(receiver), category).mode() {
+                Some(mode) => airtime::expected(mode, size),
+                None => machine.config().phy.duration(machine.config().phy.basic.lowest(), size),
+            };
+            let account = Self::account(receiver, category);
+            self.pending[station.index()].add(account, time);
+            payloads.set_charge(handle, Charge { account, micros: time.as_micros() as u32 });
+        }
+        machine.enqueue(now, address(receiver), category, Packet { handle, size });
     }
 
     /// A MAC is done with a packet of its own.

@@ -1,0 +1,257 @@
+//! Clients that doze, and the packets that access points keep for them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use whimbrel_units::Instant;
+use whimbrel_wifi::edca::{AccessCategory, Ppdu};
+use whimbrel_wifi::frame::bytes::Flags;
+use whimbrel_wifi::infrastructure::ManagementMessage;
+use whimbrel_wifi::{Frame, FrameKind, MacAddress};
+
+use super::super::infrastructure::{Infrastructure, MESSAGE};
+use super::super::managed::Machine;
+use super::roaming::Roaming;
+use super::supply::Macs;
+use super::{QosMedium, Reception, Stations};
+use crate::StationIndex;
+use crate::medium::{MediumIo, MediumLoss, TakenPacket};
+
+/// Packets that access points keep, by category, for each client that dozes and for groups (`None`).
+#[derive(Default)]
+pub(super) struct Kept {
+    queues: BTreeMap<(StationIndex, Option<StationIndex>), [VecDeque<TakenPacket>; 4]>,
+}
+
+impl Kept {
+    fn has(&self, point: StationIndex, receiver: Option<StationIndex>) -> bool {
+        self.queues.get(&(point, receiver)).is_some_and(|queues| queues.iter().any(|queue| !queue.is_empty()))
+    }
+}
+
+impl Infrastructure {
+    /// A client has a packet to send.
+    fn handle_own_packet(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        if let Machine::Client(client) = &mut self.stations[station.index()].machine
+            && client.config().power_save.is_some()
+        {
+            client.handle_own_packet(now);
+            self.drain(now, station, io);
+        }
+    }
+
+    /// A station has received a data frame: the power management bit of one for an access point is not set,
+    /// and group frames tell the client whether there are more.
+    pub(super) fn handle_data_frame(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        frame: &Frame,
+        io: &mut MediumIo<'_>,
+    ) {
+        let own = self.address(station);
+        let is_group = frame.receiver.is_group();
+        match &mut self.stations[station.index()].machine {
+            Machine::AccessPoint(point) if frame.receiver == own && point.is_dozing(frame.transmitter) => {
+                point.handle_power_management(frame.transmitter, false);
+            }
+            Machine::Client(client) if is_group && client.access_point() == Some(frame.transmitter) => {
+                client.handle_group(now, frame.addressing.flags.contains(Flags::MORE_DATA));
+            }
+            _ => return,
+        }
+        self.drain(now, station, io);
+    }
+}
+
+impl Roaming {
+    /// Keeps a packet whose receiver dozes. Returns any other.
+    pub(super) fn keep(
+        &mut self,
+        station: StationIndex,
+        category: AccessCategory,
+        frame: TakenPacket,
+        io: &mut MediumIo<'_>,
+    ) -> Option<TakenPacket> {
+        let Machine::AccessPoint(point) = &self.all.stations[station.index()].machine else {
+            return Some(frame);
+        };
+        let is_kept = match frame.receiver {
+            Some(client) => point.is_dozing(self.all.address(client)),
+            None => point.dozing().next().is_some(),
+        };
+        if !is_kept {
+            return Some(frame);
+        }
+        let limit = point.config().power_save_buffer;
+        let queue = &mut self.kept.queues.entry((station, frame.receiver)).or_default()[category as usize];
+        // As in Linux (`ieee80211_tx_h_unicast_ps_buf`), the oldest one makes room.
+        if queue.len() >= limit
+            && let Some(oldest) = queue.pop_front()
+        {
+            lose(oldest, MediumLoss::PowerSave, io);
+        }
+        queue.push_back(frame);
+        None
+    }
+}
+
+/// A broadcast has no receiver that could miss it.
+fn lose(frame: TakenPacket, cause: MediumLoss, io: &mut MediumIo<'_>) {
+    if frame.receiver.is_some() { io.lose(frame, cause) } else { io.release(frame) }
+}
+
+impl QosMedium {
+    /// A client has a packet to send, and is awake from now on.
+    pub(super) fn handle_own_packet(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        if let Some(roaming) = &mut self.stations.roaming {
+            roaming.all.handle_own_packet(now, station, io);
+            self.follow_doze(now, io);
+        }
+    }
+
+    /// Radios are switched off, once the MAC is idle, and on.
+    pub(super) fn follow_doze(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        let mut position = 0;
+        while let Some(roaming) = &mut self.stations.roaming
+            && let Some(&station) = roaming.all.drowsy.get(position)
+        {
+            let managed = &mut roaming.all.stations[station.index()];
+            let is_dozing = matches!(&managed.machine, Machine::Client(client) if client.is_dozing());
+            if is_dozing && !self.stations.machines[station.index()].is_idle() {
+                position += 1;
+                continue;
+            }
+            roaming.all.drowsy.swap_remove(position);
+            let managed = &mut roaming.all.stations[station.index()];
+            if is_dozing && managed.dozes.is_none() {
+                managed.dozes = managed.channel.take();
+                let mut reception = Reception { stations: &mut self.stations, site: &self.site, io };
+                self.air.leave(now, station, &mut reception);
+                self.stations.settle(now, station, io);
+            } else if !is_dozing && let Some(channel) = managed.dozes.take() {
+                managed.channel = Some(channel);
+                self.enter_channel(now, station, io);
+                self.stations.settle(now, station, io);
+            }
+        }
+    }
+
+    /// Sets the flags of a data frame that concern dozing stations.
+    pub(super) fn mark_group(&self, station: StationIndex, ppdu: &mut Ppdu) {
+        let is_group = ppdu.frame.kind == FrameKind::Data && ppdu.frame.receiver.is_group();
+        if is_group && self.stations.roaming.is_some() && self.is_access_point(station) {
+            let machine = &self.stations.machines[station.index()];
+            let waiting = |category| machine.waiting(MacAddress::BROADCAST, category);
+            if AccessCategory::ALL.into_iter().map(waiting).sum::<usize>() > ppdu.packets.len() {
+                ppdu.frame.addressing.flags.0 |= Flags::MORE_DATA.0;
+            }
+        }
+    }
+}
+
+impl Stations {
+    /// Why a station is not on the channel of a frame for it.
+    pub(super) fn cause_off_channel(&self, to: Option<StationIndex>) -> MediumLoss {
+        let is_dozing = to.zip(self.roaming.as_ref()).is_some_and(|(to, roaming)| {
+            roaming.all.stations.get(to.index()).is_some_and(|managed| managed.dozes.is_some())
+        });
+        if is_dozing { MediumLoss::PowerSave } else { MediumLoss::OffChannel }
+    }
+
+    /// An access point learns for whom it keeps packets, before its beacon.
+    pub(super) fn mark_kept(&mut self, station: StationIndex) {
+        let Some(roaming) = &mut self.roaming else { return };
+        let Roaming { all, kept, .. } = &mut **roaming;
+        let Machine::AccessPoint(point) = &all.stations[station.index()].machine else { return };
+        if point.config().dtim_period.is_none() {
+            return;
+        }
+        let machine = &self.machines[station.index()];
+        let is_kept = |client: MacAddress| {
+            all.number(client).is_some_and(|client| kept.has(station, Some(client)))
+                || AccessCategory::ALL.into_iter().any(|category| machine.waiting(client, category) > 0)
+        };
+        let clients: Vec<_> = point.dozing().map(|client| (client, is_kept(client))).collect();
+        let has_group = kept.has(station, None);
+        let Machine::AccessPoint(point) = &mut all.stations[station.index()].machine else { return };
+        clients.into_iter().for_each(|(client, is_kept)| point.keep_for(client, is_kept));
+        point.keep_group(has_group);
+    }
+
+    /// The MAC is done with a message: group frames follow a beacon that announces them, and a client whose
+    /// null frame was acknowledged dozes.
+    pub(super) fn follow_message(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        handle: u64,
+        is_sent: bool,
+        io: &mut MediumIo<'_>,
+    ) {
+        let Some(roaming) = &mut self.roaming else { return };
+        match roaming.all.messages.get(handle & !MESSAGE) {
+            Some(ManagementMessage::Beacon(content))
+                if content.traffic.as_ref().is_some_and(|traffic| traffic.announces_group()) =>
+            {
+                self.release_kept(now, station, None, io);
+            }
+            Some(&ManagementMessage::Null { is_dozing }) => {
+                let is_idle = self.machines[station.index()].has_no_packets();
+                if let Machine::Client(client) = &mut roaming.all.stations[station.index()].machine {
+                    client.handle_null(now, is_dozing, is_sent, is_idle);
+                    roaming.all.drain(now, station, io);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Access points have learnt that clients doze, are awake, or have left.
+    pub(super) fn follow_clients(&mut self, now: Instant, io: &mut MediumIo<'_>) {
+        while let Some(roaming) = &mut self.roaming
+            && let Some((station, client)) = roaming.all.learnt.pop_front()
+        {
+            let address = roaming.all.address(client);
+            let Machine::AccessPoint(point) = &roaming.all.stations[station.index()].machine else {
+                continue;
+            };
+            let is_dozing = point.is_dozing(address);
+            self.machines[station.index()].set_paused(now, address, is_dozing);
+            if !is_dozing {
+                self.release_kept(now, station, Some(client), io);
+                let Self { machines, payloads, supply, roaming, .. } = self;
+                let mut macs = Macs { machines, payloads, roaming: roaming.as_deref_mut() };
+                supply.refill(now, station, &mut macs, io);
+            }
+            self.set_deadline(station);
+        }
+    }
+
+    /// What an access point has kept goes to its MAC, or is lost with the client's association.
+    fn release_kept(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        receiver: Option<StationIndex>,
+        io: &mut MediumIo<'_>,
+    ) {
+        for category in AccessCategory::ALL {
+            while let Some(roaming) = &mut self.roaming
+                && let Some(queues) = roaming.kept.queues.get_mut(&(station, receiver))
+                && let Some(frame) = queues[category as usize].pop_front()
+            {
+                let Machine::AccessPoint(point) = &roaming.all.stations[station.index()].machine else {
+                    return;
+                };
+                if receiver.is_some_and(|client| !point.is_associated(roaming.all.address(client))) {
+                    io.lose(frame, MediumLoss::NotAssociated);
+                    continue;
+                }
+                let Self { machines, payloads, supply, .. } = self;
+                let mut macs = Macs { machines, payloads, roaming: None };
+                supply.hand_over(now, station, category, frame, &mut macs, io);
+            }
+        }
+        self.set_deadline(station);
+    }
+}

@@ -1,0 +1,188 @@
+//! Clients of 802.11ax that save power, and group frames.
+
+use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::infrastructure::{AccessPointConfig, PowerSaveConfig, StationConfig};
+use whimbrel_wifi::mobility::Presence;
+
+use super::qos::config;
+use super::wireless::{add_stations, at_metre, site, ssid};
+use super::*;
+use crate::medium::{InfrastructureConfig, QosMedium, StationRole};
+use crate::{MediumLoss, StationIndex};
+
+const INTERVAL: f64 = 102.4;
+const GROUP: FlowId = FlowId(9);
+
+/// An access point and clients, associated within the first second.
+struct Cell {
+    simulator: Simulator<Script>,
+    nodes: Vec<NodeId>,
+    stations: Vec<StationId>,
+}
+
+impl Cell {
+    fn new(dtim_period: u8, clients: &[Option<PowerSaveConfig>]) -> Self {
+        let point = AccessPointConfig::new(MacAddress::station(0), ssid(), 36);
+        let mut roles =
+            vec![StationRole::AccessPoint(AccessPointConfig { dtim_period: Some(dtim_period), ..point })];
+        roles.extend((1..).zip(clients).map(|(number, &power_save)| {
+            let config = StationConfig::new(MacAddress::station(number), ssid(), vec![36]);
+            StationRole::client(StationConfig { power_save, ..config })
+        }));
+        let site = site((0..roles.len()).map(|number| (at_metre(number as f64), Presence::ALWAYS)));
+        let roles = InfrastructureConfig::new(roles);
+        let count = roles.roles.len();
+        let medium = QosMedium::with_infrastructure(site, config(), &roles).expect("sound roles");
+        let mut simulator = simulator();
+        let (_, nodes, stations) = add_stations(&mut simulator, medium, count, 1_000);
+        Self { simulator, nodes, stations }
+    }
+
+    /// Packets of a flow at these milliseconds from a node to others. Returns the receivers.
+    fn flow<const N: usize>(
+        &mut self,
+        flow: FlowId,
+        from: usize,
+        to: [usize; N],
+        times: &[f64],
+    ) -> [AgentId; N] {
+        let times: Vec<u64> = times.iter().map(|time| (time * 1e3) as u64).collect();
+        let destination = if flow == GROUP { NodeId::BROADCAST } else { self.nodes[to[0]] };
+        let mut script = sender(destination, &times);
+        script.sends.iter_mut().for_each(|send| send.flow = flow);
+        self.simulator.add_agent(self.nodes[from], flow, script);
+        to.map(|to| self.simulator.add_agent(self.nodes[to], flow, Script::default()))
+    }
+
+    /// Milliseconds from the sending of each packet to its arrival.
+    fn delays(&self, sink: AgentId, times: &[f64]) -> Vec<f64> {
+        let received = &self.simulator.agent(sink).received;
+        let delay =
+            |&(at, tag): &(Instant, u64)| (at - Instant::ZERO).as_secs_f64() * 1e3 - times[tag as usize];
+        received.iter().map(delay).collect()
+    }
+}
+
+/// Milliseconds of `count` packets with this gap, from the third second on.
+fn every(gap: f64, count: u32) -> Vec<f64> {
+    (0..count).map(|number| 3_000.0 + gap * f64::from(number)).collect()
+}
+
+fn delays_of_unicast(listen_interval: u16, dtim_period: u8, gap: f64, count: u32) -> Vec<f64> {
+    let client = PowerSaveConfig { listen_interval, ..PowerSaveConfig::default() };
+    let mut cell = Cell::new(dtim_period, &[Some(client)]);
+    let times = every(gap, count);
+    let [sink] = cell.flow(FLOW, 0, [1], &times);
+    cell.simulator.run_until(Instant::from_millis(5_000 + (gap * f64::from(count)) as u64));
+    assert_eq!(cell.simulator.packets_in_network(), 0);
+    let delays = cell.delays(sink, &times);
+    assert_eq!(delays.len(), count as usize);
+    delays
+}
+
+/// The largest distance between the distribution of values and the uniform one from 0 to `longest`.
+fn distance_to_uniform(mut values: Vec<f64>, longest: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let count = values.len() as f64;
+    let at =
+        |(number, value): (usize, f64)| ((value / longest).min(1.0) - (number as f64 + 0.5) / count).abs();
+    values.into_iter().enumerate().map(at).fold(0.0, f64::max)
+}
+
+/// Beacons are 102.4 ms apart, and packets 500 ms, so that 128 packets come at 128 phases of the beacons, at
+/// equal distances. A beacon, a null frame and the packet take about a millisecond.
+#[test]
+fn a_packet_for_a_dozing_client_waits_for_the_next_beacon_that_the_client_listens_to() {
+    let delays = delays_of_unicast(1, 2, 500.0, 128);
+    let distance = distance_to_uniform(delays, INTERVAL);
+    assert!(distance < 0.02, "{distance}");
+    let delays = delays_of_unicast(3, 3, 500.0, 384);
+    let distance = distance_to_uniform(delays, 3.0 * INTERVAL);
+    assert!(distance < 0.01, "{distance}");
+}
+
+/// The law of a timeout of 100 ms: with packets 150 ms apart, 53.5 % are late, by 36.80 ms on average over
+/// all; with 50 ms, none is.
+#[test]
+fn dense_traffic_keeps_a_client_awake() {
+    let delays = delays_of_unicast(1, 2, 50.0, 200);
+    // Packets before the first beacon may be late.
+    assert!(delays[3..].iter().all(|delay| *delay < 2.0), "{delays:?}");
+    let delays = delays_of_unicast(1, 2, 150.0, 1_024);
+    let late = delays.iter().filter(|delay| **delay > 2.0).count() as f64 / 1_024.0;
+    let mean = delays.iter().sum::<f64>() / 1_024.0;
+    assert!((late - 0.535).abs() < 0.02, "{late}");
+    assert!((mean - 36.80).abs() < 1.5, "{mean}");
+}
+
+/// The client is awake as soon as it has something to send, and the answer does not wait.
+#[test]
+fn a_client_wakes_up_for_its_own_packets() {
+    let mut cell = Cell::new(2, &[Some(PowerSaveConfig::default())]);
+    let (requests, answers) =
+        (every(1_000.0, 50), every(1_000.0, 50).iter().map(|at| at + 20.0).collect::<Vec<_>>());
+    let [server] = cell.flow(FLOW, 1, [0], &requests);
+    let [client] = cell.flow(FlowId(2), 0, [1], &answers);
+    cell.simulator.run_until(Instant::from_secs(60));
+    let delays = [cell.delays(server, &requests), cell.delays(client, &answers)];
+    for delays in delays {
+        assert_eq!(delays.len(), 50);
+        assert!(delays.iter().all(|delay| *delay < 2.0), "{delays:?}");
+    }
+}
+
+/// The access point keeps 64 packets for a dozing client, the newest ones.
+#[test]
+fn packets_beyond_the_buffer_are_lost_with_a_cause_of_their_own() {
+    let mut cell = Cell::new(2, &[Some(PowerSaveConfig::default())]);
+    let [sink] = cell.flow(FLOW, 0, [1], &[3_000.0; 100]);
+    cell.simulator.run_until(Instant::from_secs(5));
+    let received: Vec<u64> = cell.simulator.agent(sink).received.iter().map(|&(_, tag)| tag).collect();
+    let losses: Vec<(u64, LossCause)> =
+        cell.simulator.agent(sink).losses.iter().map(|&(_, tag, cause)| (tag, cause)).collect();
+    let cause = LossCause::Medium(cell.stations[0], MediumLoss::PowerSave);
+    assert_eq!(received, (36..100).collect::<Vec<_>>());
+    assert_eq!(losses, (0..36).map(|tag| (tag, cause)).collect::<Vec<_>>());
+    assert_eq!(MediumLoss::PowerSave.name(), "power-save");
+    assert_eq!(cell.simulator.packets_in_network(), 0);
+}
+
+/// Group frames wait for a DTIM, at most every third beacon here, if any client dozes; then all follow, also
+/// to the client that is awake. Without dozing clients they are sent at once.
+#[test]
+fn group_frames_follow_the_beacons_that_announce_them() {
+    let saver = Some(PowerSaveConfig::default());
+    for (clients, waits) in [([saver, None], true), ([None, None], false)] {
+        let mut cell = Cell::new(3, &clients);
+        // Pairs of packets, at 384 phases.
+        let mut times = every(500.0, 384);
+        times.extend(every(500.0, 384));
+        times.sort_by(f64::total_cmp);
+        let sinks = cell.flow(GROUP, 0, [1, 2], &times);
+        cell.simulator.run_until(Instant::from_secs(200));
+        for sink in sinks {
+            let delays = cell.delays(sink, &times);
+            assert_eq!(delays.len(), times.len(), "nothing is lost");
+            if waits {
+                let distance = distance_to_uniform(delays, 3.0 * INTERVAL);
+                assert!(distance < 0.02, "{distance}");
+            } else {
+                assert!(delays.iter().all(|delay| *delay < 5.0), "{delays:?}");
+            }
+        }
+        assert_eq!(cell.simulator.packets_in_network(), 0);
+    }
+}
+
+/// Nobody asks again for a group frame: as many are lost as noise destroys.
+#[test]
+fn group_frames_are_not_acknowledged() {
+    let mut cell = Cell::new(1, &[None]);
+    let times = every(10.0, 500);
+    let [sink] = cell.flow(GROUP, 0, [1], &times);
+    cell.simulator.run_until(Instant::from_secs(10));
+    assert_eq!(cell.delays(sink, &times).len(), 500);
+    let medium: &QosMedium = cell.simulator.medium(cell.stations[0].medium()).unwrap();
+    let counters = medium.counters(StationIndex(0));
+    assert!(counters.mpdus >= 500 && counters.attempts < 20, "{counters:?}");
+}

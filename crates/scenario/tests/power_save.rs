@@ -1,0 +1,62 @@
+//! Keys of clients that save power.
+
+use serde_json::{Value, json};
+use whimbrel_netsim::medium::StationRole;
+use whimbrel_units::Duration;
+use whimbrel_wifi::infrastructure::PowerSaveConfig;
+
+use super::qos::HOME;
+use super::wifi::changed;
+
+fn roles(changes: &[(&str, Value)]) -> (Option<u8>, usize, Option<PowerSaveConfig>) {
+    let plan = changed(HOME, changes).unwrap();
+    let roles = plan.wifi[0].infrastructure.clone().expect("roles").roles;
+    let [StationRole::AccessPoint(point), StationRole::Client { config, .. }] = &roles[..] else {
+        panic!("a router and a phone")
+    };
+    (point.dtim_period, point.power_save_buffer, config.power_save)
+}
+
+#[test]
+fn a_client_saves_power_as_linux_does_unless_keys_say_otherwise() {
+    assert_eq!(roles(&[]), (None, 64, None));
+    let linux = PowerSaveConfig { timeout: Duration::from_millis(100), listen_interval: 1 };
+    assert_eq!(roles(&[("node.phone.client.power_save", json!({}))]), (Some(2), 64, Some(linux)));
+    let own = [
+        ("node.phone.client.power_save", json!({ "timeout": "20 ms", "listen_interval": 10 })),
+        ("node.router.access_point.dtim_period", json!(3)),
+        ("node.router.access_point.power_save_buffer", json!(8)),
+    ];
+    let own_config = PowerSaveConfig { timeout: Duration::from_millis(20), listen_interval: 10 };
+    assert_eq!(roles(&own), (Some(3), 8, Some(own_config)));
+}
+
+#[test]
+fn what_does_not_work_is_named_with_its_key() {
+    let saves = ("node.phone.client.power_save", json!({}));
+    let cases: [(&[(&str, Value)], &str); 7] = [
+        (
+            &[("node.phone.client.power_save", json!({ "listen_interval": 0 }))],
+            "node[1].client.power_save.listen_interval",
+        ),
+        (
+            &[("node.phone.client.power_save", json!({ "timeout": "0 s" }))],
+            "node[1].client.power_save.timeout",
+        ),
+        (&[("node.phone.client.power_save", json!({ "timeot": "1 s" }))], "timeot"),
+        (
+            &[saves.clone(), ("node.router.access_point.dtim_period", json!(0))],
+            "node[0].access_point.dtim_period",
+        ),
+        (
+            &[saves.clone(), ("node.router.access_point.power_save_buffer", json!(0))],
+            "node[0].access_point.power_save_buffer",
+        ),
+        (&[saves.clone(), ("wifi.air.association", json!(false))], "node[1].client.power_save"),
+        (&[saves.clone(), ("wifi.air.standard", json!("802.11g"))], "node[1].client.power_save"),
+    ];
+    for (changes, expected) in cases {
+        let error = changed(HOME, changes).expect_err(expected).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
