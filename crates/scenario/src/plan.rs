@@ -24,6 +24,7 @@ mod roles;
 mod routes;
 mod signals;
 mod stations;
+mod vehicular;
 mod wifi;
 
 use std::collections::BTreeMap;

@@ -63,7 +63,8 @@ pub struct Wifi {
     /// The MAC's rules; by default, the standard's.
     #[serde(default)]
     pub mac: MacRules,
-    /// Rate of unicast data frames; the highest of the physical layer by default (`ns-2`: 1 Mbit/s).
+    /// Rate of unicast data frames; the highest of the physical layer by default (`ns-2`: 1 Mbit/s,
+    /// `802.11p`: 6 Mbit/s).
     #[serde(default)]
     pub rate: Option<Rate>,
     /// Adaptation of the rate of unicast data frames, which begins at `rate`; none by default.
@@ -200,6 +201,9 @@ pub enum Standard {
     /// ERP-OFDM with 802.11b stations: all rates, long slots.
     #[serde(rename = "802.11bg")]
     ErpMixed,
+    /// OFDM at 5.9 GHz in channels of 10 MHz, for vehicles: 3 to 27 Mbit/s, EDCA, no association.
+    #[serde(rename = "802.11p")]
+    Ocb,
     /// HT: up to four streams of 72 or 150 Mbit/s, aggregation.
     #[serde(rename = "802.11n")]
     Ht,

@@ -12,6 +12,7 @@ mod protection;
 mod qos;
 mod randomness;
 mod recordings;
+mod vehicular;
 mod wifi;
 
 use std::fs;

@@ -30,7 +30,7 @@ use whimbrel_units::{Duration, Instant};
 
 pub use config::{
     ACCESS_POINT_CATEGORIES, AccessCategory, Adaptation, CategoryParameters, EdcaConfig, MissedBlockAck,
-    Reservation, STATION_CATEGORIES, TransmitRate, priority_of_dscp,
+    OCB_CATEGORIES, Reservation, STATION_CATEGORIES, TransmitRate, priority_of_dscp,
 };
 pub use event::{CategoryCounters, Event};
 pub use management::Withdrawn;

@@ -54,6 +54,9 @@ pub struct Phy {
     /// `true` if DSSS frames last as long as their bits, as in ns-2; otherwise as long as the microseconds
     /// that their LENGTH field counts (17.2.3.5).
     pub has_exact_times: bool,
+    /// How many times as long as at 20 MHz an OFDM symbol, a preamble and the wait for it last: 2 with
+    /// channels of 10 MHz, whose rates are the halves of the [`Rate`]s.
+    pub slowdown: u8,
     /// Rates of data frames.
     pub supported: RateSet,
     /// Rates of which every station of the network is capable, for responses and group-addressed frames.
@@ -73,6 +76,7 @@ impl Phy {
             preamble: Preamble::Long,
             signal_extension: Duration::ZERO,
             has_exact_times: false,
+            slowdown: 1,
             supported: rates,
             basic: rates,
         }
@@ -95,9 +99,21 @@ impl Phy {
             preamble: Preamble::Long,
             signal_extension: Duration::ZERO,
             has_exact_times: false,
+            slowdown: 1,
             supported: RateSet::of(Modulation::Ofdm),
             basic: RateSet::new(&[Rate::Ofdm6, Rate::Ofdm12, Rate::Ofdm24]),
         }
+    }
+
+    /// 802.11p (clause 18, channels of 10 MHz): OFDM at 5.9 GHz with all times doubled, SIFS 32 us and slots
+    /// of 13 us. The rates are 3 to 27 Mbit/s, the basic ones 3, 6 and 12 Mbit/s.
+    pub fn ofdm_10_mhz() -> Self {
+        Self { slot: Duration::from_micros(13), sifs: Duration::from_micros(32), slowdown: 2, ..Self::ofdm() }
+    }
+
+    /// The rate in bit/s on channels of this width.
+    pub const fn bits_per_second(&self, rate: Rate) -> u64 {
+        rate.bits_per_second() / self.slowdown as u64
     }
 
     /// 802.11g without 802.11b stations (clause 19): OFDM at 2.4 GHz, the short slot of 9 us, `CWmin` 15. The
@@ -130,10 +146,11 @@ impl Phy {
     }
 
     /// Time from the beginning of a frame at the antenna to the PHY's report that a frame is being received
-    /// (`aPHY-RX-START-Delay`): preamble and header of DSSS frames (17.3.3), 25 us of OFDM frames (18.4.4).
+    /// (`aPHY-RX-START-Delay`): preamble and header of DSSS frames (17.3.3), 25 us of OFDM frames (18.4.4),
+    /// 49 us of those at 10 MHz.
     pub fn rx_start_delay(&self) -> Duration {
         match self.basic.lowest().modulation() {
-            Modulation::Ofdm => Duration::from_micros(25),
+            Modulation::Ofdm => Duration::from_micros(1 + 24 * u64::from(self.slowdown)),
             Modulation::Dsss | Modulation::HrDsss => self.plcp(Rate::Dsss2),
         }
     }
@@ -161,7 +178,7 @@ impl Phy {
             let (bits, per_second) = (u64::from(bytes) * 8, rate.bits_per_second());
             Duration::from_nanos((bits * 1_000_000_000 + per_second / 2) / per_second)
         } else {
-            Self::payload_duration(rate, bytes)
+            Self::payload_duration(rate, bytes) * self.clock(rate)
         };
         match rate.modulation() {
             Modulation::Ofdm => self.plcp(rate) + payload + self.signal_extension,
@@ -177,10 +194,15 @@ impl Phy {
     /// Time of the PLCP preamble and header of a frame at `rate`.
     pub fn plcp(&self, rate: Rate) -> Duration {
         match rate.modulation() {
-            Modulation::Ofdm => Duration::from_micros(20),
+            Modulation::Ofdm => Duration::from_micros(20) * self.clock(rate),
             _ if self.has_short_preamble(rate) => Duration::from_micros(96),
             _ => Duration::from_micros(192),
         }
+    }
+
+    /// How many times as long as at 20 MHz a frame at `rate` lasts.
+    pub(crate) fn clock(&self, rate: Rate) -> u64 {
+        if rate.modulation() == Modulation::Ofdm { u64::from(self.slowdown) } else { 1 }
     }
 
     /// `true` if a frame at `rate` has the short PLCP preamble.

@@ -29,19 +29,27 @@ pub struct Keys {
     /// frames in time.
     #[serde(default)]
     repair: Option<Repair>,
+    /// UDP only: if true, the datagrams are broadcasts to all neighbours of `from`; those at `to` count. No
+    /// station acknowledges them, and losses have no causes.
+    #[serde(default)]
+    broadcast: bool,
 }
 
 impl Transport for Udp {
     const NAME: &'static str = "udp";
     const DESCRIPTION: &'static str = "Bare datagrams without congestion control.";
-    const KEYS: &'static [&'static str] = &["repair"];
+    const KEYS: &'static [&'static str] = &["repair", "broadcast"];
     type Keys = Keys;
 
     fn configure(&self, key: &str, keys: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
         if let Some(repair) = &keys.repair {
             repair.expect(key, &repaired::KINDS)?;
         }
-        Ok(Box::new(UdpFlow { repair: keys.repair }))
+        if keys.broadcast && keys.repair.is_some() {
+            let expected = "false with `repair`, whose reports come from one receiver";
+            return Err(ScenarioError::invalid(format!("{key}.broadcast"), "true", expected));
+        }
+        Ok(Box::new(UdpFlow { repair: keys.repair, is_broadcast: keys.broadcast }))
     }
 }
 
@@ -50,6 +58,8 @@ impl Transport for Udp {
 pub struct UdpFlow {
     /// The model that repairs them.
     repair: Option<Repair>,
+    /// Broadcasts to all neighbours.
+    is_broadcast: bool,
 }
 
 /// Bytes of a datagram's headers over IPv4.
@@ -93,8 +103,9 @@ impl FlowTransport for UdpFlow {
             let ends = RepairedUdp::pair(flow, repair, HEADERS);
             return ends.map(|end| FlowAgent::Other(Box::new(end)));
         }
+        let peer = if self.is_broadcast { NodeId::BROADCAST } else { flow.to };
         [
-            UdpSource::new(flow.to, flow.id, flow.headers, flow.source(), flow.meter()).into(),
+            UdpSource::new(peer, flow.id, flow.headers, flow.source(), flow.meter()).into(),
             UdpSink { meter: flow.meter(), probe: flow.pair_probe() }.into(),
         ]
     }

@@ -29,6 +29,8 @@ pub(crate) struct OnAir {
     pub(crate) has_short_preamble: bool,
     /// Frequency of the channel in MHz.
     pub(crate) frequency: u16,
+    /// The channel has 10 MHz, and half of the rates.
+    pub(crate) is_half: bool,
     /// The number of the A-MPDU that the frame is a part of, and whether it is the last one of it.
     pub(crate) ampdu: Option<(u32, bool)>,
     /// The packet in it. A packet that was delivered and is repeated, as its acknowledgement was lost, has
@@ -82,6 +84,8 @@ impl AirCapture {
             (None, _) => &empty,
         };
         self.bytes.clear();
+        let (unit, half) = if on_air.is_half { (1_000_000, Radiotap::HALF_RATE) } else { (500_000, 0) };
+        let channel_flags = Radiotap::channel_flags_at(on_air.frequency, frame.rate) | half;
         let radiotap = Radiotap {
             // The first bit of the MPDU follows the PLCP header.
             tsft: Some((now + on_air.plcp).as_nanos() / 1_000),
@@ -89,8 +93,8 @@ impl AirCapture {
                 Radiotap::HAS_FCS | if on_air.has_short_preamble { Radiotap::SHORT_PREAMBLE } else { 0 },
             ),
             // Modes have fields of their own.
-            rate: u8::try_from(frame.rate.bits_per_second() / 500_000).ok().filter(|_| frame.mode.is_none()),
-            channel: Some((on_air.frequency, Radiotap::channel_flags_at(on_air.frequency, frame.rate))),
+            rate: u8::try_from(frame.rate.bits_per_second() / unit).ok().filter(|_| frame.mode.is_none()),
+            channel: Some((on_air.frequency, channel_flags)),
             mode: frame.mode,
             ampdu: on_air.ampdu,
             ..Radiotap::default()

@@ -22,14 +22,14 @@ pub(super) fn mac(key: &str, wifi: &Wifi) -> Result<MacConfig, ScenarioError> {
         Standard::Ofdm => Phy::ofdm(),
         Standard::ErpOfdm => Phy::erp_ofdm(),
         Standard::ErpMixed => Phy::erp_mixed(preamble),
-        // Their rates follow from modes; see `qos`.
-        Standard::Ht | Standard::Vht | Standard::He => Phy::ofdm(),
+        // Their rates follow from modes; see `qos` and `vehicular`.
+        Standard::Ocb | Standard::Ht | Standard::Vht | Standard::He => Phy::ofdm(),
     };
     let supported = phy.supported;
     let rate = |name: &str, rate: Option<quantity::Rate>| {
         rate.map(|rate| phy_rate(&format!("{key}.{name}"), rate.0, supported)).transpose()
     };
-    let data_rate = rate("rate", wifi.rate)?;
+    let data_rate = rate("rate", wifi.rate.filter(|_| wifi.standard != Standard::Ocb))?;
     let group_rate = rate("group_rate", wifi.group_rate)?;
     let control_rate = rate("control_rate", wifi.control_rate)?;
     let highest = supported.iter().max_by_key(|rate| rate.bits_per_second()).unwrap_or(Rate::Dsss1);

@@ -53,6 +53,7 @@ const fn name(standard: Standard) -> &'static str {
         Standard::Ofdm => "802.11a",
         Standard::ErpOfdm => "802.11g",
         Standard::ErpMixed => "802.11bg",
+        Standard::Ocb => "802.11p",
         Standard::Ht => "802.11n",
         Standard::Vht => "802.11ac",
         Standard::He => "802.11ax",
@@ -68,6 +69,7 @@ const fn companions(standard: Standard) -> &'static [Standard] {
         Standard::Dsss => &[Standard::Dsss],
         Standard::Ofdm => &[Standard::Ofdm],
         Standard::ErpOfdm => &[Standard::ErpOfdm],
+        Standard::Ocb => &[Standard::Ocb],
         Standard::Ht => &[Standard::Ht],
         Standard::Vht => &[Standard::Vht],
         Standard::He => &[Standard::He],
@@ -127,6 +129,7 @@ pub(super) fn macs(scenario: &Scenario, key: &str, wifi: &Wifi) -> Result<Macs, 
         let of_today = [("edca", keys.edca.is_some()), ("airtime_weight", keys.airtime_weight.is_some())];
         if let Some((name, _)) = of_today.into_iter().find(|(_, is_given)| *is_given)
             && super::qos::format(wifi.standard).is_none()
+            && wifi.standard != Standard::Ocb
         {
             let expected = "no such key: it is one of \"802.11n\", \"802.11ac\" and \"802.11ax\"";
             return Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected));

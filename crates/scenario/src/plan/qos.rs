@@ -15,7 +15,7 @@ use whimbrel_wifi::edca::{
 use whimbrel_wifi::medium::MediumConfig;
 use whimbrel_wifi::phy::{Format, GuardInterval, InvalidMode, LONGEST_PPDU, Mode, Width};
 
-use super::{channels, quoted, stations};
+use super::{channels, quoted, stations, vehicular};
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Time};
 use crate::wifi::qos::{Band, Category, Edca};
@@ -71,6 +71,9 @@ pub(super) fn plan(
     air: MediumConfig,
     noise: Option<f64>,
 ) -> Result<Option<QosConfig>, ScenarioError> {
+    if wifi.standard == Standard::Ocb {
+        return vehicular::plan(scenario, key, wifi, air, noise).map(Some);
+    }
     let Some(format) = format(wifi.standard) else {
         for (name, is_given) in own_keys(wifi) {
             if is_given {
@@ -246,7 +249,7 @@ fn infrastructure_key(node: &Node) -> Option<&'static str> {
 }
 
 /// A key of stations up to 802.11g that is given.
-fn foreign_station_key(station: &Station) -> Option<&'static str> {
+pub(super) fn foreign_station_key(station: &Station) -> Option<&'static str> {
     let given = [
         ("rate", station.rate.is_some()),
         ("cw_min", station.cw_min.is_some()),
@@ -259,7 +262,7 @@ fn foreign_station_key(station: &Station) -> Option<&'static str> {
 }
 
 /// Keys of 802.11n, ac and ax, and whether they are given.
-const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
+pub(super) const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
     [
         ("band", wifi.band.is_some()),
         ("width", wifi.width.is_some()),
@@ -276,7 +279,7 @@ const fn own_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
 }
 
 /// Keys of the standards up to 802.11g, and whether they are given.
-fn foreign_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
+pub(super) fn foreign_keys(wifi: &Wifi) -> [(&'static str, bool); 11] {
     [
         ("preamble", wifi.preamble != Preamble::Long),
         ("mac", wifi.mac == MacRules::Ns2),
@@ -403,7 +406,7 @@ fn limits(
 }
 
 /// The parameters of all categories, as far as `keys` has others than `default`.
-fn categories(
+pub(super) fn categories(
     key: &str,
     keys: Option<&Edca>,
     default: [CategoryParameters; 4],

@@ -116,6 +116,15 @@ pub const ACCESS_POINT_CATEGORIES: [CategoryParameters; 4] = [
     parameters(1, 3, 7, 1_500),
 ];
 
+/// What stations use outside the context of a BSS, as vehicles do (IEEE Std 802.11-2012, Table 8-106), by
+/// category.
+pub const OCB_CATEGORIES: [CategoryParameters; 4] = [
+    parameters(9, 15, 1_023, 0),
+    parameters(6, 15, 1_023, 0),
+    parameters(3, 7, 15, 0),
+    parameters(2, 3, 7, 0),
+];
+
 /// The rate of frames with payloads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransmitRate {
@@ -156,7 +165,7 @@ impl TransmitRate {
             Self::Mode(mode) => mode.largest_psdu(limit.saturating_sub(phy.signal_extension)),
             Self::Legacy(rate) => {
                 let data = limit.saturating_sub(phy.plcp(rate) + phy.signal_extension);
-                let bits = data.as_micros() / 4 * rate.bits_per_symbol().unwrap_or(0);
+                let bits = data.as_micros() / (4 * phy.clock(rate)) * rate.bits_per_symbol().unwrap_or(0);
                 u32::try_from(bits.saturating_sub(22) / 8).unwrap_or(u32::MAX)
             }
         }

@@ -113,6 +113,9 @@ impl Radiotap {
         if frequency < 5_000 { Self::channel_flags(rate) } else { BAND_5_GHZ | OFDM }
     }
 
+    /// Channel flag of a channel of 10 MHz.
+    pub const HALF_RATE: u16 = 0x4000;
+
     /// The header of a frame at this rate whose MPDU began at `tsft`, in channel `channel` (1 to 13) of the
     /// 2.4 GHz band.
     pub const fn new(tsft: u64, rate: Rate, channel: u8, signal_dbm: i8) -> Self {

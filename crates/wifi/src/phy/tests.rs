@@ -44,6 +44,23 @@ fn interframe_spaces_follow_from_slot_and_sifs() {
     assert_eq!((micros(a.difs()), micros(a.eifs())), (34.0, 16.0 + 44.0 + 34.0));
 }
 
+/// Channels of 10 MHz double the times of OFDM: preamble and header 40 us, symbols of 8 us.
+#[test]
+fn durations_at_10_mhz_are_twice_those_at_20_mhz() {
+    let (whole, half) = (Phy::ofdm(), Phy::ofdm_10_mhz());
+    for rate in half.supported.iter() {
+        for bytes in [14, 38, 300, 1_536, 2_304] {
+            assert_eq!(half.duration(rate, bytes), whole.duration(rate, bytes) * 2);
+        }
+    }
+    // 300 bytes at 6 Mbit/s: 40 us and 51 symbols of 48 bits.
+    assert_eq!(micros(half.duration(Rate::Ofdm12, 300)), 40.0 + 51.0 * 8.0);
+    assert_eq!(half.bits_per_second(Rate::Ofdm12), 6_000_000);
+    assert_eq!((micros(half.difs()), micros(half.rx_start_delay())), (58.0, 49.0));
+    // An acknowledgement at 3 Mbit/s: 40 us and 6 symbols.
+    assert_eq!(micros(half.eifs()), 32.0 + 88.0 + 58.0);
+}
+
 #[test]
 fn the_short_preamble_halves_the_plcp_but_not_at_one_megabit() {
     let phy = Phy::hr_dsss(Preamble::Short);

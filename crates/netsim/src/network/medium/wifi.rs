@@ -297,6 +297,7 @@ impl WifiMedium {
         let is_packet = frame.kind == FrameKind::Data && !is_arp;
         let phy = &self.stations.machines[station.index()].config().phy;
         io.capture(OnAir {
+            is_half: false,
             frame: *frame,
             plcp: phy.plcp(frame.rate),
             has_short_preamble: phy.has_short_preamble(frame.rate),

@@ -1,13 +1,14 @@
 //! Clients of 802.11ax that save power, and group frames.
 
-use whimbrel_wifi::MacAddress;
 use whimbrel_wifi::infrastructure::{AccessPointConfig, PowerSaveConfig, StationConfig};
 use whimbrel_wifi::mobility::Presence;
+use whimbrel_wifi::propagation::success_probability;
+use whimbrel_wifi::{MacAddress, Rate};
 
 use super::qos::config;
 use super::wireless::{add_stations, at_metre, site, ssid};
 use super::*;
-use crate::medium::{InfrastructureConfig, QosMedium, StationRole};
+use crate::medium::{InfrastructureConfig, QosConfig, QosMedium, StationRole};
 use crate::{MediumLoss, StationIndex};
 
 const INTERVAL: f64 = 102.4;
@@ -185,4 +186,30 @@ fn group_frames_are_not_acknowledged() {
     let medium: &QosMedium = cell.simulator.medium(cell.stations[0].medium()).unwrap();
     let counters = medium.counters(StationIndex(0));
     assert!(counters.mpdus >= 500 && counters.attempts < 20, "{counters:?}");
+}
+
+/// Noise destroys a third of the frames of 1038 bytes at 6 Mbit/s, and so a third of the packets are lost.
+#[test]
+fn group_frames_are_lost_as_often_as_noise_destroys_one() {
+    const BITS: f64 = 1_038.0 * 8.0;
+    let mut simulator = simulator();
+    let site = site([0.0, 10.0].map(|metre| (at_metre(metre), Presence::ALWAYS)));
+    let (mut low, mut high) = (0.1, 10.0);
+    for _ in 0..60 {
+        let ratio = (low + high) / 2.0;
+        let is_too_low = success_probability(Rate::Ofdm6, ratio, BITS) < 2.0 / 3.0;
+        *(if is_too_low { &mut low } else { &mut high }) = ratio;
+    }
+    let noise = Some(site.power(StationIndex(0), StationIndex(1), Instant::ZERO) / low);
+    let medium = QosMedium::new(site, QosConfig { noise, ..config() });
+    let (_, nodes, _) = add_stations(&mut simulator, medium, 2, 100);
+    let times: Vec<u64> = (0..9_000).map(|number| number * 3_000).collect();
+    let mut script = sender(NodeId::BROADCAST, &times);
+    script.sends.iter_mut().for_each(|send| send.flow = GROUP);
+    simulator.add_agent(nodes[0], GROUP, script);
+    let sink = simulator.add_agent(nodes[1], GROUP, Script::default());
+    simulator.run_until(Instant::from_secs(30));
+    let arrived = simulator.agent(sink).received.len() as f64 / 9_000.0;
+    // Three standard deviations.
+    assert!((arrived - 2.0 / 3.0).abs() < 0.015, "{arrived}");
 }

@@ -14,6 +14,8 @@ use crate::medium::MediumIo;
 /// Channel 1, and channel 36.
 const LOW_FREQUENCY: u16 = 2_412;
 const HIGH_FREQUENCY: u16 = 5_180;
+/// Channel 180, the control channel of vehicles in Europe.
+const ITS_FREQUENCY: u16 = 5_900;
 
 /// BlockAck control: compressed.
 const COMPRESSED: u16 = 2 << 1;
@@ -56,7 +58,8 @@ pub(super) fn capture(
         frame: *frame,
         plcp: frame.mode.map_or_else(|| phy.plcp(frame.rate), Mode::preamble),
         has_short_preamble: false,
-        frequency: frequency(is_low, place.channel),
+        is_half: phy.slowdown == 2,
+        frequency: if phy.slowdown == 2 { ITS_FREQUENCY } else { frequency(is_low, place.channel) },
         ampdu: None,
         slot: None,
         message: None,
