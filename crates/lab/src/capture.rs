@@ -25,18 +25,21 @@ const SINK_PORT: u16 = 9;
 pub struct IpCapture {
     /// The flows whose DCCP packets travel in UDP datagrams, by number.
     encapsulated: Vec<bool>,
+    /// The differentiated services code points of the flows' packets, by number.
+    dscps: Vec<u8>,
 }
 
 impl IpCapture {
     /// `encapsulated[flow]` is `true` if the flow's DCCP packets travel in UDP datagrams (RFC 6773).
     pub fn new(encapsulated: Vec<bool>) -> Self {
-        Self { encapsulated }
+        Self { encapsulated, dscps: Vec::new() }
     }
 
     /// For the flows of `plan`.
     pub fn of(plan: &Plan) -> Self {
         let encapsulated = |flow: &FlowPlan| flow.transport.is_encapsulated();
-        Self::new(plan.flows.iter().map(encapsulated).collect())
+        let dscps = plan.flows.iter().map(|flow| flow.dscp).collect();
+        Self { dscps, ..Self::new(plan.flows.iter().map(encapsulated).collect()) }
     }
 }
 
@@ -70,7 +73,8 @@ impl CaptureFormat<Envelope> for IpCapture {
         let length = (packet.size as usize).max(out.len() - start).min(usize::from(u16::MAX)) as u16;
         let header = &mut out[start..start + IP_HEADER];
         header[0] = 0x45;
-        header[1] = packet.ecn.bits();
+        let dscp = self.dscps.get(packet.flow.0 as usize).copied().unwrap_or_default();
+        header[1] = dscp << 2 | packet.ecn.bits();
         header[2..4].copy_from_slice(&length.to_be_bytes());
         header[4..6].copy_from_slice(&(packet.id.0 as u16).to_be_bytes());
         header[8] = 64;

@@ -88,7 +88,7 @@ impl Replay {
         let flow = |flow: &crate::scenario::FlowPlan| {
             json!({
                 "name": flow.name, "from": flow.from, "to": flow.to, "scheme": flow.transport.scheme(),
-                "start": time(flow.start), "stop": time(flow.stop),
+                "start": time(flow.start.0), "stop": time(flow.stop),
             })
         };
         let link =

@@ -10,6 +10,7 @@ mod ad_hoc;
 mod capacity_accuracy;
 mod capacity_inference;
 mod captures;
+mod captures_ax;
 mod cases;
 mod cells;
 mod classifiers;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use whimbrel_netsim::AgentId;
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
 use super::{Run, Samples, build};
 use crate::emulation::ip::IpPacket;
@@ -58,12 +58,12 @@ pub fn emulated_plan(plan: &Plan, ends: &[usize], simulated: &[usize]) -> Plan {
             packet_size: 0,
             headers: 0,
             traffic: TrafficPlan::Bulk,
-            start: Instant::ZERO,
-            start_jitter: Default::default(),
+            start: (Instant::ZERO, Duration::ZERO),
             stop: plan.end,
             path: like.map_or_else(Vec::new, |flow| flow.path.clone()),
             is_wired: like.is_some_and(|flow| flow.is_wired),
             bottleneck: like.and_then(|flow| flow.bottleneck),
+            dscp: like.map_or(0, |flow| flow.dscp),
             background: false,
         });
     }

@@ -69,7 +69,7 @@ impl<'a> FlowSetup<'a> {
         streams: RandomStreams,
     ) -> Self {
         let jitter = streams.stream(&flow.name, "start").uniform();
-        let start = flow.start + flow.start_jitter.mul_f64(jitter);
+        let start = flow.start.0 + flow.start.1.mul_f64(jitter);
         let (from, to) = (nodes[flow.from], nodes[flow.to]);
         Self { plan, flow, streams, links, stores, cellular: &[], id, from, to, headers: flow.headers, start }
     }

@@ -8,7 +8,7 @@ use super::reach::Reach;
 use super::{Names, Note, copies, fill, pairs, quoted, read};
 use crate::Scenario;
 use crate::error::ScenarioError;
-use crate::flow::{Flow, Traffic};
+use crate::flow::{Dscp, Flow, Traffic};
 use crate::plan::LinkPlan;
 use crate::quantity::{Rate, Size, Time, Variation};
 use crate::schedule::{Schedule, ScheduleError};
@@ -33,10 +33,8 @@ pub struct FlowPlan<P> {
     pub headers: u32,
     /// The traffic of the application.
     pub traffic: TrafficPlan,
-    /// Start time of the flow, before its random delay.
-    pub start: Instant,
-    /// The bound of the start's random delay.
-    pub start_jitter: Duration,
+    /// Start time of the flow, and the bound of the random delay after it.
+    pub start: (Instant, Duration),
     /// Stop time of the application.
     pub stop: Instant,
     /// The links from the sender to the receiver, by position. Hops over a medium are left out.
@@ -45,6 +43,8 @@ pub struct FlowPlan<P> {
     pub is_wired: bool,
     /// Position of the bottleneck on `path`; `None` for a medium.
     pub bottleneck: Option<usize>,
+    /// The differentiated services code point of its packets.
+    pub dscp: u8,
     /// `true` if it is background traffic.
     pub background: bool,
 }
@@ -181,12 +181,12 @@ pub(super) fn plan<T: Transports>(
                 packet_size,
                 headers,
                 traffic: traffic.clone(),
-                start,
-                start_jitter: flow.start_jitter.0,
+                start: (start, flow.start_jitter.0),
                 stop,
                 path,
                 is_wired,
                 bottleneck,
+                dscp: flow.dscp.as_ref().and_then(Dscp::value).unwrap_or_default(),
                 background: flow.background,
             });
         }

@@ -29,11 +29,11 @@ pub(super) fn notes<P>(
     let mut noted = Vec::new();
     for (link, flows) in by_link {
         let Some(capacity) = capacity(&links[link]) else { continue };
-        let mut starts: Vec<_> = flows.iter().map(|(_, flow)| flow.start).collect();
+        let mut starts: Vec<_> = flows.iter().map(|(_, flow)| flow.start.0).collect();
         starts.sort_unstable();
         starts.dedup();
         for start in starts {
-            let active = || flows.iter().filter(move |(_, flow)| flow.start <= start && start < flow.stop);
+            let active = || flows.iter().filter(move |(_, flow)| flow.start.0 <= start && start < flow.stop);
             let offered: f64 = active().map(|(_, flow)| bits_per_second(flow)).sum();
             if offered <= capacity.as_bits_per_second() {
                 continue;

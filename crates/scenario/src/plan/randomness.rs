@@ -51,7 +51,7 @@ fn handover_is_random(handover: &HandoverPlan) -> bool {
 
 fn flow_is_random<P: TransportPlan>(flow: &FlowPlan<P>) -> bool {
     flow.transport.is_random()
-        || !flow.start_jitter.is_zero()
+        || !flow.start.1.is_zero()
         || match flow.traffic {
             TrafficPlan::OnOff { .. } | TrafficPlan::Downloads { .. } | TrafficPlan::Poisson { .. } => true,
             TrafficPlan::Cbr { jitter, .. } => !jitter.is_zero(),

@@ -200,6 +200,7 @@ impl QosMedium {
                 phy: &self.config.mac.phy,
                 channel: self.stations.roaming.as_ref().map(|_| self.channel(station)),
                 number: self.air.transmissions() as u32,
+                direction: self.direction(station),
             };
             let message = self.message_body(now, out);
             captured::capture(&place, out, message, &self.stations.payloads, io);

@@ -5,9 +5,11 @@ use whimbrel_wifi::edca::Ppdu;
 use whimbrel_wifi::frame::FrameKind;
 use whimbrel_wifi::frame::bytes::Flags;
 use whimbrel_wifi::phy::Mode;
-use whimbrel_wifi::{Frame, Phy};
+use whimbrel_wifi::{Addressing, Frame, MacAddress, Phy};
 
 use super::super::payloads::Payloads;
+use super::QosMedium;
+use crate::StationIndex;
 use crate::capture::OnAir;
 use crate::medium::MediumIo;
 
@@ -29,6 +31,21 @@ pub(super) struct Place<'a> {
     pub(super) channel: Option<u8>,
     /// The transmission's number.
     pub(super) number: u32,
+    /// Flags of data frames to and from access points.
+    pub(super) direction: Flags,
+}
+
+impl QosMedium {
+    /// The flags of a station's data frames: through the distribution system, or not.
+    pub(super) fn direction(&self, station: StationIndex) -> Flags {
+        if self.is_access_point(station) {
+            Flags::FROM_DS
+        } else if self.stations.roaming.is_some() || !self.config.cells.is_empty() {
+            Flags::TO_DS
+        } else {
+            Flags::default()
+        }
+    }
 }
 
 /// The centre of a channel in MHz.
@@ -51,7 +68,7 @@ pub(super) fn capture(
     payloads: &Payloads,
     io: &mut MediumIo<'_>,
 ) {
-    let Place { phy, number, .. } = *place;
+    let Place { phy, number, direction, .. } = *place;
     let frame = &ppdu.frame;
     let is_low = !phy.signal_extension.is_zero();
     let on_air = OnAir {
@@ -75,12 +92,24 @@ pub(super) fn capture(
         return io.capture(OnAir { message, ..on_air });
     }
     let is_aggregate = frame.kind == FrameKind::Aggregate;
+    let addressing = Addressing {
+        flags: Flags(frame.addressing.flags.0 | direction.0),
+        address3: match direction {
+            Flags::TO_DS => Some(frame.receiver),
+            Flags::FROM_DS => Some(frame.transmitter),
+            // The wildcard BSSID of stations without a BSS.
+            _ if phy.slowdown == 2 => Some(MacAddress::BROADCAST),
+            _ => None,
+        },
+        ..frame.addressing
+    };
     let mut first = 0;
     for (place, mpdu) in ppdu.mpdus.iter().enumerate() {
         let packet = ppdu.packets[first];
         first += usize::from(mpdu.packets);
         let part = Frame {
             kind: FrameKind::Data,
+            addressing,
             is_retry: mpdu.is_retry,
             sequence: mpdu.sequence,
             size: mpdu.size,
