@@ -90,6 +90,10 @@ fn invalid_controllers_are_refused() {
             "{ law = \"xcp\", collision_correction = true }",
             "link[0].controller.collision_correction = true: expected nothing",
         ),
+        (
+            "{ law = \"rcp\", averaging = \"largest\" }",
+            "link[0].controller.averaging = largest: expected nothing",
+        ),
     ] {
         let mut document = document(TEN, &[]);
         let error = document

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use whimbrel_control::capacity::Averaging;
 use whimbrel_control::explicit_rate::blind::BlindConfig;
 use whimbrel_control::explicit_rate::xcp_winf::WinfReading;
 use whimbrel_control::explicit_rate::{
@@ -44,6 +45,32 @@ pub struct ControllerKeys {
     /// `rcp-winf` only. `false` by default.
     #[serde(default)]
     pub whole_cycle: Option<bool>,
+    /// The exchanges from which rt-Winf computes the capacity; `xcp-winf` and `rcp-winf` only. `latest` by
+    /// default.
+    #[serde(default)]
+    pub averaging: Option<CapacityAveraging>,
+}
+
+/// The exchanges from which a capacity is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapacityAveraging {
+    /// The latest one, also of an acknowledgement of a transport.
+    Latest,
+    /// The latest one whose packet is at least as large as all before.
+    Largest,
+    /// All of them: the sum of their sizes over the sum of their times.
+    Total,
+}
+
+impl From<CapacityAveraging> for Averaging {
+    fn from(averaging: CapacityAveraging) -> Self {
+        match averaging {
+            CapacityAveraging::Latest => Self::Latest,
+            CapacityAveraging::Largest => Self::Largest,
+            CapacityAveraging::Total => Self::Total,
+        }
+    }
 }
 
 /// A router law.
@@ -115,6 +142,8 @@ pub struct ControllerPlan {
     pub corrects_collisions: bool,
     /// `true` if rt-Winf counts the time of whole exchanges, with the access to the medium and the handshake.
     pub counts_whole_cycle: bool,
+    /// The exchanges from which rt-Winf computes the capacity.
+    pub averaging: Averaging,
 }
 
 impl ControllerPlan {
@@ -147,9 +176,12 @@ pub(crate) fn plan(
         let expected = "a law without an estimate: rt-Winf observes 802.11 stations (`[[wifi]]`)";
         return Err(ScenarioError::invalid(format!("{key}.law"), name(keys.law), expected));
     }
-    for (name, given) in
-        [("collision_correction", keys.collision_correction), ("whole_cycle", keys.whole_cycle)]
-    {
+    let estimate_keys = [
+        ("collision_correction", keys.collision_correction.map(|given| given.to_string())),
+        ("whole_cycle", keys.whole_cycle.map(|given| given.to_string())),
+        ("averaging", keys.averaging.map(|given| format!("{given:?}").to_lowercase())),
+    ];
+    for (name, given) in estimate_keys {
         if let Some(given) = given.filter(|_| !is_estimated) {
             let expected = "nothing: only \"xcp-winf\" and \"rcp-winf\" estimate the available bandwidth";
             return Err(ScenarioError::invalid(format!("{key}.{name}"), given, expected));
@@ -182,6 +214,7 @@ pub(crate) fn plan(
         is_estimated,
         corrects_collisions: keys.collision_correction.unwrap_or(false),
         counts_whole_cycle: keys.whole_cycle.unwrap_or(false),
+        averaging: keys.averaging.map_or_else(Averaging::default, Averaging::from),
     }))
 }
 

@@ -9,6 +9,9 @@ pub enum Averaging {
     /// of the time of a small packet is overhead.
     #[default]
     Latest,
+    /// The capacity of the latest exchange whose packet is at least as large as all before. To the MAC, the
+    /// acknowledgements of a transport are packets of their own; their exchanges do not count.
+    Largest,
     /// All sizes over all times. Large packets have the larger weights.
     Total,
 }
@@ -27,7 +30,8 @@ impl CapacityMean {
             return;
         }
         *self = match averaging {
-            Averaging::Latest => Self { size, time },
+            Averaging::Largest if size < self.size => return,
+            Averaging::Latest | Averaging::Largest => Self { size, time },
             Averaging::Total => Self {
                 size: ByteCount::new(self.size.as_u64().saturating_add(size.as_u64())),
                 time: self.time + time,

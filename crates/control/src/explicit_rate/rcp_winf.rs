@@ -54,13 +54,11 @@ pub struct SenderPlan {
     pub rate: DataRate,
     /// `snd_wnd`: the window in packets.
     pub window: f64,
-    /// `packet_pacing_interval`: the time between packets, MSS / rate. It does not count the headers, as
-    /// printed.
-    pub interval: Duration,
 }
 
-/// Window and pacing of the sender (algorithm 6). `header_size` is the size of the RCP and IP headers. The
-/// rate is the one of the routers until the sender has an estimate of the capacity.
+/// Rate and window of the sender (algorithm 6). `header_size` is the size of the RCP and IP headers. The rate
+/// is the one of the routers until the sender has an estimate of the capacity. `packet_pacing_interval` is
+/// MSS / rate, without headers, as an [`RcpSender`](super::RcpSender) of packets of MSS bytes has it.
 pub fn plan(
     rate: DataRate,
     capacity: Option<DataRate>,
@@ -71,9 +69,7 @@ pub fn plan(
     let rate = capacity.map_or(rate, |capacity| rate.min(capacity));
     let packet = ByteCount::new(u64::from(segment_size) + u64::from(header_size)).as_f64();
     let window = if packet > 0.0 { rate.as_bytes_per_second() * rtt.as_secs_f64() / packet } else { 0.0 };
-    let interval =
-        if rate.is_zero() { Duration::MAX } else { ByteCount::new(u64::from(segment_size)) / rate };
-    SenderPlan { rate, window, interval }
+    SenderPlan { rate, window }
 }
 
 #[cfg(test)]

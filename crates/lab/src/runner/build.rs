@@ -182,6 +182,7 @@ fn add_controllers(
             sifs: mac.phy.sifs,
             difs: mac.phy.sifs + mac.phy.slot * 2,
             nominal: controller.capacity,
+            averaging: controller.averaging,
             corrects_collisions: controller.corrects_collisions,
             overhead: if controller.counts_whole_cycle { overhead(mac) } else { Duration::ZERO },
             ..RtWinfConfig::hr_dsss()

@@ -113,6 +113,7 @@ impl Observer {
             data_ack: ProbeWinf::new(
                 ProbeWinfConfig {
                     nominal: config.nominal,
+                    averaging: config.averaging,
                     ack_timeout: config.sifs + LONGEST_ACK + slot,
                     ..ProbeWinfConfig::hr_dsss()
                 },

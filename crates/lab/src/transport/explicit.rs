@@ -21,7 +21,10 @@ pub use store::{CrossLayer, Position};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
 use crate::tcp::{ExternalWindow, IdleRestart, Segment, TcpConfig, Timestamps, Variant};
-use control::Control;
+use control::{Control, PacketSizes};
+
+/// Bytes of the IP header.
+const IP_HEADER: u32 = 20;
 
 /// XCP.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +56,9 @@ pub struct XcpDetails {
     pub loss: LossReaction,
     /// XCP-Winf: the request is computed from the estimate of the sender's own station; otherwise XCP.
     pub winf: Option<Winf>,
+    /// The largest window in segments, as TCP's `window_` in ns-2, of which XCP's agent is a subclass; no
+    /// limit by default.
+    pub window_limit: Option<f64>,
 }
 
 /// Reaction of XCP to a loss.
@@ -93,6 +99,8 @@ pub struct RcpDetails {
     /// RCP-Winf: the rate is at most the capacity that the sender's own station estimates, and a window
     /// limits the data in the network.
     pub winf: bool,
+    /// The largest number of segments that are sent and not acknowledged; no limit by default.
+    pub window_limit: Option<f64>,
 }
 
 /// ABC has no keys of its own.
@@ -122,6 +130,16 @@ impl Scheme {
     }
 }
 
+/// A limit of the window in the table at `key`.
+fn checked_limit(key: &str, limit: Option<f64>) -> Result<Option<f64>, ScenarioError> {
+    match limit {
+        Some(limit) if !(1.0..1e9).contains(&limit) => {
+            Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"))
+        }
+        limit => Ok(limit),
+    }
+}
+
 /// A flow under explicit rate control.
 #[derive(Clone, Debug)]
 pub struct ExplicitFlow {
@@ -130,7 +148,7 @@ pub struct ExplicitFlow {
 }
 
 impl ExplicitFlow {
-    fn new(scheme: Scheme) -> Self {
+    fn new(scheme: Scheme, window_limit: Option<f64>) -> Self {
         let mut config = TcpConfig::rfc(Variant::Sack);
         config.handshake = true;
         config.timestamps = true;
@@ -139,6 +157,7 @@ impl ExplicitFlow {
         config.window.initial = InitialWindow::Segments(2);
         config.window.idle = IdleRestart::Keep;
         config.window.law = ExternalWindow.into();
+        config.window.limit = window_limit;
         Self { scheme, config }
     }
 }
@@ -149,8 +168,8 @@ impl Transport for Xcp {
     const KEYS: &'static [&'static str] = &["xcp"];
     type Keys = XcpKeys;
 
-    fn configure(&self, _: &str, keys: XcpKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        let XcpDetails { loss, winf } = keys.xcp.unwrap_or_default();
+    fn configure(&self, key: &str, keys: XcpKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
+        let XcpDetails { loss, winf, window_limit } = keys.xcp.unwrap_or_default();
         let loss = match loss {
             LossReaction::Halve => LossResponse::Halve,
             LossReaction::FallBack => LossResponse::FallBack,
@@ -159,7 +178,8 @@ impl Transport for Xcp {
             Winf::Sensible => WinfReading::Sensible,
             Winf::Literal => WinfReading::Literal,
         });
-        Ok(Box::new(ExplicitFlow::new(Scheme::Xcp(loss, winf))))
+        let limit = checked_limit(&format!("{key}.xcp"), window_limit)?;
+        Ok(Box::new(ExplicitFlow::new(Scheme::Xcp(loss, winf), limit)))
     }
 }
 
@@ -169,8 +189,10 @@ impl Transport for Rcp {
     const KEYS: &'static [&'static str] = &["rcp"];
     type Keys = RcpKeys;
 
-    fn configure(&self, _: &str, keys: RcpKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        Ok(Box::new(ExplicitFlow::new(Scheme::Rcp(keys.rcp.unwrap_or_default().winf))))
+    fn configure(&self, key: &str, keys: RcpKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
+        let RcpDetails { winf, window_limit } = keys.rcp.unwrap_or_default();
+        let limit = checked_limit(&format!("{key}.rcp"), window_limit)?;
+        Ok(Box::new(ExplicitFlow::new(Scheme::Rcp(winf), limit)))
     }
 }
 
@@ -181,7 +203,7 @@ impl Transport for Abc {
     type Keys = AbcKeys;
 
     fn configure(&self, _: &str, _: AbcKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        Ok(Box::new(ExplicitFlow::new(Scheme::Abc)))
+        Ok(Box::new(ExplicitFlow::new(Scheme::Abc, None)))
     }
 }
 
@@ -212,8 +234,12 @@ impl FlowTransport for ExplicitFlow {
     }
 
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
-        let control =
-            Control::new(self.scheme, self.config.segment_size, self.headers(), flow.estimate(flow.from));
+        let sizes = PacketSizes {
+            data: self.config.segment_size,
+            headers: self.headers(),
+            network_headers: IP_HEADER + self.scheme.format().size(),
+        };
+        let control = Control::new(self.scheme, sizes, self.config.window.limit, flow.estimate(flow.from));
         [
             ExplicitSender::new(flow, &self.config, self.scheme.format(), control).into(),
             ExplicitReceiver::new(flow, &self.config, self.scheme).into(),

@@ -170,7 +170,7 @@ fn a_station_uses_the_onlookers_capacity_until_it_has_its_own() {
 }
 
 #[test]
-fn a_small_packet_sets_the_capacity_unless_exchanges_are_totalled() {
+fn a_small_packet_sets_the_capacity_of_the_latest_exchange_only() {
     let capacity = |averaging| {
         let config = RtWinfConfig { averaging, ..RtWinfConfig::hr_dsss() };
         let mut winf = observe(config, StationState::Sender, &ALL);
@@ -182,6 +182,7 @@ fn a_small_packet_sets_the_capacity_unless_exchanges_are_totalled() {
         winf.estimate(StationState::Sender).unwrap().capacity.as_bits_per_second()
     };
     assert!((capacity(Averaging::Latest) - rate(2400.0, 1612.0)).abs() < 1e-3);
+    assert!((capacity(Averaging::Largest) - rate(12_000.0, 1612.0)).abs() < 1e-3);
     assert!((capacity(Averaging::Total) - rate(14_400.0, 3224.0)).abs() < 1e-3);
 }
 

@@ -23,13 +23,31 @@ enum Law {
     Abc(AbcWindow),
 }
 
+/// Bytes of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketSizes {
+    /// Data.
+    pub data: u32,
+    /// All headers.
+    pub headers: u32,
+    /// The headers of IP and for routers, without TCP's.
+    pub network_headers: u32,
+}
+
+impl PacketSizes {
+    fn packet(self) -> u32 {
+        self.data + self.headers
+    }
+}
+
 /// The law of a sender on top of its TCP: the window or the pace, and the header of packets.
 #[derive(Debug)]
 pub(super) struct Control {
     scheme: Scheme,
     law: Law,
-    segment_size: u32,
-    headers: u32,
+    sizes: PacketSizes,
+    /// The largest window in segments.
+    limit: f64,
     estimate: CrossLayer,
     before: SenderProgress,
     /// Start of this round-trip time, and bytes sent in it.
@@ -39,16 +57,19 @@ pub(super) struct Control {
 }
 
 impl Control {
-    pub(super) fn new(scheme: Scheme, segment_size: u32, headers: u32, estimate: CrossLayer) -> Self {
-        let packet = ByteCount::new(u64::from(segment_size) + u64::from(headers));
+    pub(super) fn new(scheme: Scheme, sizes: PacketSizes, limit: Option<f64>, estimate: CrossLayer) -> Self {
+        // RCP-Winf's interval between packets is MSS / rate (paper `winf`, algorithm 6), without headers.
+        let paced = if scheme == Scheme::Rcp(true) { sizes.data } else { sizes.packet() };
+        let packet = ByteCount::new(u64::from(paced));
         let law = match scheme {
-            Scheme::Xcp(loss, _) => Law::Xcp(XcpSender::new(segment_size, INITIAL, Demand::Unbounded, loss)),
+            Scheme::Xcp(loss, _) => Law::Xcp(XcpSender::new(sizes.data, INITIAL, Demand::Unbounded, loss)),
             Scheme::Rcp(_) => Law::Rcp(RcpSender::new(packet, DataRate::INFINITE)),
             Scheme::Abc => Law::Abc(AbcWindow::new(INITIAL)),
         };
         let before = SenderProgress { fast_retransmits: 0, timeouts: 0, acknowledged: 0, smoothed_rtt: None };
         let round = (Instant::ZERO, 0);
-        Self { scheme, law, segment_size, headers, estimate, before, round, is_limited: true }
+        let limit = limit.unwrap_or(UNLIMITED);
+        Self { scheme, law, sizes, limit, estimate, before, round, is_limited: true }
     }
 
     /// The header of the next packet. Its rate counts whole packets on the wire, as routers see them.
@@ -58,7 +79,7 @@ impl Control {
             Law::Rcp(sender) => sender.header(),
             Law::Abc(window) => {
                 let rtt = rtt.unwrap_or(Duration::ZERO);
-                let bytes = window.packets() * f64::from(self.segment_size + self.headers);
+                let bytes = window.packets() * f64::from(self.sizes.packet());
                 let rate = if rtt.is_zero() {
                     DataRate::ZERO
                 } else {
@@ -71,13 +92,19 @@ impl Control {
     }
 
     fn xcp_header(&self, sender: &XcpSender, rtt: Option<Duration>) -> FlowHeader {
-        let wire = f64::from(self.segment_size + self.headers) / f64::from(self.segment_size);
+        let wire = f64::from(self.sizes.packet()) / f64::from(self.sizes.data);
+        // The window in force decides the rate, as in ns-2.
+        let used = (self.limit * f64::from(self.sizes.data) / sender.window()).min(1.0);
         let mut header = match self.scheme {
             Scheme::Xcp(_, Some(reading)) => {
                 let estimate = self.estimate.get(Position::Sender);
-                xcp_winf::header(reading, estimate, sender.rate(), DataRate::INFINITE, rtt, self.segment_size)
+                let rate = sender.rate() * used;
+                xcp_winf::header(reading, estimate, rate, DataRate::INFINITE, rtt, self.sizes.data)
             }
-            _ => sender.header(),
+            _ => {
+                let header = sender.header();
+                FlowHeader { rate: header.rate * used, ..header }
+            }
         };
         header.rate = header.rate * wire;
         if !self.is_limited {
@@ -90,7 +117,7 @@ impl Control {
     /// Processes a returned allocation. Routers count whole packets, and windows count segments of data.
     fn on_allocation(&mut self, tcp: &mut TcpSender, allocation: f64) {
         let rtt = tcp.progress().smoothed_rtt;
-        let share = f64::from(self.segment_size) / f64::from(self.segment_size + self.headers);
+        let share = f64::from(self.sizes.data) / f64::from(self.sizes.packet());
         match &mut self.law {
             Law::Xcp(sender) => sender.on_feedback(allocation * share),
             Law::Rcp(sender) => {
@@ -99,13 +126,14 @@ impl Control {
                         let rate = DataRate::from_bits_per_second(allocation);
                         let capacity = self.estimate.get(Position::Sender).map(|estimate| estimate.capacity);
                         let rtt = rtt.unwrap_or(Duration::ZERO);
-                        let plan = rcp_winf::plan(rate, capacity, rtt, self.segment_size, self.headers);
+                        let plan =
+                            rcp_winf::plan(rate, capacity, rtt, self.sizes.data, self.sizes.network_headers);
                         tcp.set_window(if rtt.is_zero() { INITIAL } else { plan.window.max(1.0) });
                         plan.rate.as_bits_per_second()
                     }
                     // No router of RCP is on the path.
                     _ if !allocation.is_finite() => {
-                        let packets = INITIAL * f64::from(self.segment_size + self.headers) * 8.0;
+                        let packets = INITIAL * f64::from(self.sizes.packet()) * 8.0;
                         rtt.map_or(0.0, |rtt| packets / rtt.as_secs_f64().max(1e-6))
                     }
                     _ => allocation,
@@ -159,7 +187,7 @@ impl Control {
         }
         self.end_round(now, tcp.is_window_limited(), after.smoothed_rtt);
         match &self.law {
-            Law::Xcp(sender) => tcp.set_window(sender.window() / f64::from(self.segment_size)),
+            Law::Xcp(sender) => tcp.set_window(sender.window() / f64::from(self.sizes.data)),
             Law::Rcp(_) if self.scheme == Scheme::Rcp(true) => {}
             Law::Rcp(_) => tcp.set_window(UNLIMITED),
             Law::Abc(window) => tcp.set_window(window.packets()),

@@ -123,6 +123,39 @@ fn the_header_of_xcp_has_the_rate_of_whole_packets_and_an_unbounded_request() {
     assert_eq!(packets[0].size, 1072);
 }
 
+/// The numbers of packets sent per round-trip time while routers allow ever more.
+fn counts_while_routers_allow(keys: &str, granted: f64) -> Vec<usize> {
+    let mut ends = Ends::open(keys, granted);
+    (1..10).map(|round| ends.round(40 * round, granted)).collect()
+}
+
+#[test]
+fn a_window_limit_bounds_what_xcp_sends_and_the_rate_in_its_header() {
+    let free = counts_while_routers_allow("transport = \"xcp\"", 1e6);
+    let limited = counts_while_routers_allow("transport = \"xcp\"\nxcp = { window_limit = 3 }", 1e6);
+    assert!(free.iter().any(|count| *count > 3), "{free:?}");
+    assert_eq!(limited.iter().max(), Some(&3), "{limited:?}");
+
+    let mut ends = Ends::open("transport = \"xcp\"\nxcp = { window_limit = 3 }", 1e6);
+    for round in 1..10 {
+        ends.round(40 * round, 1e6);
+    }
+    assert!(ends.window() > 3.0, "{}", ends.window());
+    let packets = drain(&mut ends.sender, at(400));
+    let rate = 3.0 * (WIRE + 20.0) * 8.0 / 0.04;
+    assert!(is_close(content(&packets[0]).shim.rate.as_bits_per_second(), rate));
+
+    let refused = Document::from_toml(
+        "[simulation]\nduration = \"1 s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nbetween = [\"a\", \"b\"]\n\
+         rate = \"1 Mbit/s\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"rcp\"\nrcp = { window_limit = 0.5 }",
+    )
+    .unwrap()
+    .plan()
+    .unwrap_err()
+    .to_string();
+    assert!(refused.contains("rcp.window_limit = 0.5: expected at least one segment"), "{refused}");
+}
+
 #[test]
 fn an_acknowledgement_returns_the_sum_of_xcps_feedback() {
     let mut ends = Ends::open("transport = \"xcp\"", 0.0);
@@ -206,7 +239,8 @@ fn a_timeout_reduces_the_window_of_abc_to_one_packet() {
 #[test]
 fn a_sender_of_rcp_winf_has_the_window_of_its_rate_which_is_at_most_the_estimated_capacity() {
     let mut ends = Ends::open("transport = \"rcp\"\nrcp = { winf = true }", 4e6);
-    let window = |rate: f64| rate / 8.0 * 0.04 / (WIRE + 12.0);
+    // Algorithm 6 counts the data and the headers of IP and RCP.
+    let window = |rate: f64| rate / 8.0 * 0.04 / (1000.0 + 20.0 + 12.0);
     assert!(is_close(ends.window(), window(4e6)), "{}", ends.window());
     ends.round(40, 4e6);
     assert!(is_close(ends.window(), window(4e6)), "{}", ends.window());
