@@ -8,10 +8,23 @@ import pytest
 
 from whimbrel._reproduce import paper
 from whimbrel._simulate.simulation import run
-from whimbrel.papers.winf import adhoc, building, handover, measures, mesh, signals, topology
+from whimbrel.papers.winf import (
+    adhoc,
+    building,
+    handover,
+    measures,
+    mesh,
+    repetitions,
+    sets,
+    signals,
+    topology,
+)
 from whimbrel.papers.winf.inference import Times
-from whimbrel.papers.winf.topology import NS2, STANDARD
+from whimbrel.papers.winf.measures import METRICS
+from whimbrel.papers.winf.topology import DSDV_NS2, NS2, SCHEMES, STANDARD
 from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Sheet, value_of
 
 
 def test_equation_3_has_the_values_of_the_validation_page() -> None:
@@ -138,3 +151,55 @@ def test_cells_differ_by_their_rates_and_stations() -> None:
     contended = handover.scenario("contended", "tfrc").document
     assert [flow.get("count", 1) for flow in contended["flow"]] == [1, handover.CONTENDERS]
     assert "freeze" not in contended["flow"][0]["dccp"]
+
+
+def test_a_choice_changes_what_it_names_and_nothing_else() -> None:
+    (fig10,) = (item for item in mesh.ITEMS if item.key == "fig10")
+    for scheme in ("tcp", "rcp", "rcp-winf"):
+        given = fig10.scenario("3", scheme)
+        assert sets.Choice().of(given).document == given.document
+        changed = sets.CHOICES["ns2"].of(given).document
+        (medium,), (usual,) = changed["wifi"], given.document["wifi"]
+        assert medium["routing"] == DSDV_NS2 != usual["routing"]
+        assert {flow[flow["transport"]]["window_limit"] for flow in changed["flow"]} == {20}
+        law = medium.get("controller", {})
+        assert law.get("averaging") == ("largest" if scheme.endswith("-winf") else None)
+        # Keys that were there remain.
+        assert law.get("law") == usual.get("controller", {}).get("law")
+        for flow, before in zip(changed["flow"], given.document["flow"], strict=True):
+            key = flow["transport"]
+            assert flow[key].items() >= before.get(key, {}).items()
+        assert Scenario(changed)
+
+
+def test_claims_on_figures_10_and_11_are_checked_with_both_metrics() -> None:
+    names = [f"{key}{end}" for key in sets.KEYS for end in ("", *(f"-{name}" for name in sets.CHOICES))]
+    made = {}
+    for key in names:
+        sheet = Sheet(key, key, mesh.ROWS, list(SCHEMES), METRICS)
+        for row in sheet.rows:
+            for column in sheet.columns:
+                for metric in sheet.metrics:
+                    # RCP-Winf is ahead of RCP in goodput only, and in throughput under `largest`.
+                    ahead = metric.key == "goodput" or key.endswith("-largest")
+                    number = 2.0 if (column == "rcp-winf") == ahead else 1.0
+                    sheet.values[row, column, metric.key] = value_of([number], is_exact=True)
+        made[key] = sheet
+    claims = [claim for claim in mesh.CLAIMS if claim.id == "fig10-throughput-rcp-winf-rcp"]
+    found = sets.verdicts(claims, made)["fig10-throughput-rcp-winf-rcp"]
+    assert tuple(found) == sets.NAMES
+    assert {name for name, word in found.items() if word == "holds"} == {
+        "largest",
+        *(name for name in sets.NAMES if name.endswith("-goodput")),
+    }
+
+
+def test_packets_that_arrive_again_are_no_new_data() -> None:
+    packets = {
+        "flow": np.array(["a", "a", "b", "a", "a"]),
+        "sequence": np.array([1, 1, 1, 2, 3]),
+        "received_s": np.array([11.0, 9.0, 12.0, 13.0, math.nan]),
+        "fate": np.array(["received", "received", "received", "received", "queue"]),
+    }
+    # The first arrival of a's packet 1 is before the start.
+    assert repetitions.arrived(packets, 10.0) == (3, 2)
