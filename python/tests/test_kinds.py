@@ -48,7 +48,7 @@ def test_verdicts_are_grouped_by_the_name_before_the_claim() -> None:
 
 
 @pytest.mark.parametrize("key", WITH_SETS)
-def test_the_readme_has_the_recorded_verdicts_and_every_other_has_a_reason(key: str) -> None:
+def test_the_readme_has_the_recorded_verdicts_and_every_failure_has_a_reason(key: str) -> None:
     folder = ROOT / "papers" / key
     verdicts = kinds.read(folder)
     page = (folder / "README.md").read_text(encoding="utf-8")
@@ -58,4 +58,7 @@ def test_the_readme_has_the_recorded_verdicts_and_every_other_has_a_reason(key: 
     assert set(verdicts) <= claims
     explained = set(reasons.read(folder))
     for claim, found in verdicts.items():
-        assert (claim in explained) == (next(iter(found.values())) != "holds"), claim
+        verdict = next(iter(found.values()))
+        # What some runs leave undecided may hold in others, and then a reason would be out of date.
+        assert claim in explained or verdict != "does not hold", claim
+        assert claim not in explained or verdict != "holds", claim
