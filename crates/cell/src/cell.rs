@@ -35,6 +35,7 @@ use crate::duplex::Slot;
 use crate::harq::Outcome;
 use crate::level::Decibels;
 use crate::packet::{Packet, Segment};
+use crate::queue::Management;
 use crate::radio::OuterLoop;
 use crate::rrc::Rrc;
 use crate::scheduler::{Scheduler, UserIndex};
@@ -65,7 +66,7 @@ pub struct PacketOutcome {
 }
 
 /// A terminal: a bearer in each direction.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Terminal {
     down: Bearer,
     up: Bearer,
@@ -92,7 +93,7 @@ impl Terminal {
 }
 
 /// A terminal between two cells, with what its bearers hold.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bearers(Box<Terminal>);
 
 /// A block in the air.
@@ -105,7 +106,7 @@ struct OnAir {
 }
 
 /// A base station and its terminals.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Cell {
     config: CellConfig,
     terminals: Vec<Option<Box<Terminal>>>,
@@ -238,6 +239,13 @@ impl Cell {
 
     fn terminal(&mut self, user: UserIndex) -> Option<&mut Terminal> {
         self.terminals.get_mut(user.0 as usize)?.as_deref_mut()
+    }
+
+    /// Has the queue of a bearer managed, if there is the terminal. The terminal keeps it in other cells.
+    pub fn manage(&mut self, user: UserIndex, direction: Direction, management: Box<dyn Management>) {
+        if let Some(terminal) = self.terminal(user) {
+            terminal.bearer(direction).queue.manage(management);
+        }
     }
 
     /// Groups of resource blocks in use in a direction since the beginning, of

@@ -10,6 +10,7 @@ mod load;
 mod radio;
 mod terminal;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -28,6 +29,7 @@ use crate::amc::lte::Direction;
 use crate::cell::{Cell, PacketOutcome};
 use crate::handover::{CellIndex, HandoverEvent, InvalidHandover, Phase};
 use crate::packet::Packet;
+use crate::queue::Management;
 use crate::radio::{Metres, Place};
 use crate::scheduler::UserIndex;
 
@@ -148,6 +150,12 @@ impl<M: Mobility> Network<M> {
     /// Bytes of a terminal's bearer that were not sent yet.
     pub fn backlog(&self, terminal: UserIndex, direction: Direction) -> ByteCount {
         self.holder(terminal).backlog(terminal, direction)
+    }
+
+    /// Has the queue of a bearer managed.
+    pub fn manage(&mut self, terminal: UserIndex, direction: Direction, management: Box<dyn Management>) {
+        let holder = self.terminals[terminal.0 as usize].holder.0 as usize;
+        self.cells[holder].manage(terminal, direction, management);
     }
 
     fn holder(&self, terminal: UserIndex) -> &Cell {

@@ -3,7 +3,9 @@
 //! A cell has a queue for each bearer, so that users do not wait behind each other, but all flows of a user
 //! do.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use core::fmt;
 
 use whimbrel_units::random::{Random, SplitMix64};
 use whimbrel_units::{ByteCount, Duration, Ecn, Instant};
@@ -46,16 +48,32 @@ pub struct QueueConfig {
 pub enum QueueDrop {
     /// The queue was full.
     Full,
+    /// The queue's management dropped it.
+    Early,
     /// The discard timer has expired.
     Discarded,
     /// The terminal has left the cell, which does not forward.
     Left,
 }
 
-/// The queue of a bearer, first in, first out.
-#[derive(Clone, PartialEq, Debug)]
+/// A queue that drops or marks packets by rules of its own, in place of the first-in-first-out one with the
+/// rules of a [`QueueConfig`].
+pub trait Management: Send + fmt::Debug {
+    /// A packet arrives; it is queued or dropped.
+    fn handle_packet(&mut self, now: Instant, packet: Packet, drops: &mut VecDeque<(Packet, QueueDrop)>);
+
+    /// The next packet to be sent.
+    fn poll_packet(&mut self, now: Instant, drops: &mut VecDeque<(Packet, QueueDrop)>) -> Option<Packet>;
+
+    /// Bytes that wait.
+    fn bytes(&self) -> ByteCount;
+}
+
+/// The queue of a bearer, first in, first out unless it is [managed](Management).
+#[derive(Debug)]
 pub struct BearerQueue {
     config: QueueConfig,
+    management: Option<Box<dyn Management>>,
     packets: VecDeque<(Instant, Packet)>,
     bytes: ByteCount,
     drops: VecDeque<(Packet, QueueDrop)>,
@@ -67,6 +85,7 @@ impl BearerQueue {
     pub const fn new(config: QueueConfig, seed: u64) -> Self {
         Self {
             config,
+            management: None,
             packets: VecDeque::new(),
             bytes: ByteCount::new(0),
             drops: VecDeque::new(),
@@ -74,19 +93,26 @@ impl BearerQueue {
         }
     }
 
+    /// Has an empty queue managed.
+    pub fn manage(&mut self, management: Box<dyn Management>) {
+        self.management = Some(management);
+    }
+
     /// Bytes that wait.
-    pub const fn bytes(&self) -> ByteCount {
-        self.bytes
+    pub fn bytes(&self) -> ByteCount {
+        self.management.as_ref().map_or(self.bytes, |management| management.bytes())
     }
 
     /// `true` if nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.bytes() == ByteCount::new(0)
     }
 
     /// A packet arrives.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
-        if self.bytes + packet.size > self.config.limit {
+        if let Some(management) = &mut self.management {
+            management.handle_packet(now, packet, &mut self.drops);
+        } else if self.bytes + packet.size > self.config.limit {
             self.drops.push_back((packet, QueueDrop::Full));
         } else {
             self.bytes += packet.size;
@@ -104,7 +130,11 @@ impl BearerQueue {
     }
 
     /// Drops all packets: the terminal has left a cell that does not forward.
-    pub fn clear(&mut self) {
+    pub fn clear(&mut self, now: Instant) {
+        while let Some(packet) = self.management.as_mut().and_then(|it| it.poll_packet(now, &mut self.drops))
+        {
+            self.drops.push_back((packet, QueueDrop::Left));
+        }
         self.bytes = ByteCount::new(0);
         self.drops.extend(self.packets.drain(..).map(|(_, packet)| (packet, QueueDrop::Left)));
     }
@@ -117,6 +147,9 @@ impl BearerQueue {
 
     /// The next packet to be sent, marked by its wait.
     pub fn poll_packet(&mut self, now: Instant) -> Option<Packet> {
+        if let Some(management) = &mut self.management {
+            return management.poll_packet(now, &mut self.drops);
+        }
         self.handle_timeout(now);
         let (arrival, mut packet) = self.packets.pop_front()?;
         self.bytes = self.bytes - packet.size;

@@ -248,3 +248,73 @@ fn a_path_without_a_cell_carries_nothing_until_one_serves() {
         assert!(lost == 0 && longest < 0.12, "{from}: {lost} {longest}");
     }
 }
+
+/// A download, and with ECN marks, behind a bearer's queue.
+const BEARER: &str = r#"
+[variables]
+discipline = { kind = "droptail" }
+[simulation]
+duration = "12 s"
+warm_up = "4 s"
+[record]
+losses = true
+[[node]]
+name = "server"
+[[node]]
+name = "operator"
+gateway = { shadowing = { deviation = "0 dB" } }
+[[node]]
+name = "phone"
+cell = "west"
+position = [250, 30]
+[[cell]]
+name = "west"
+gateway = "operator"
+position = [0, 0]
+bandwidth = "3 MHz"
+idle = { always_on = true }
+radio = { propagation = "macro", fading = "none" }
+queue = { discipline = "$discipline" }
+[[link]]
+between = ["server", "operator"]
+rate = "1 Gbit/s"
+delay = "10 ms"
+[[flow]]
+name = "bulk"
+from = "server"
+to = "phone"
+transport = "tcp"
+tcp = { preset = "linux", ecn = true }
+[[flow]]
+name = "call"
+from = "server"
+to = "phone"
+transport = "udp"
+payload = "160 B"
+traffic = { kind = "cbr", rate = "64 kbit/s" }
+"#;
+
+#[test]
+fn a_bearer_has_the_disciplines_of_links() {
+    let value = |record: &Record, column: &str, row: usize| {
+        record.table("flows").unwrap().number(column, row).unwrap_or(f64::NAN)
+    };
+    let of = |discipline: &str| simulate(BEARER, &[("variables.discipline", discipline)]);
+    let droptail = of(r#"{ kind = "droptail" }"#);
+    let full = value(&droptail, "goodput_bps", 0);
+    let queued = value(&droptail, "delay_p50_s", 1);
+    assert!(queued > 0.15, "{queued}");
+    // A bearer is served in blocks of a millisecond, and their repetitions come 8 ms later.
+    for (discipline, marks, most) in [
+        (r#"{ kind = "codel" }"#, false, 0.08),
+        (r#"{ kind = "codel", ecn = true }"#, true, 0.08),
+        (r#"{ kind = "pie", ecn = true }"#, true, 0.08),
+        (r#"{ kind = "fq-codel" }"#, true, 0.03),
+    ] {
+        let record = of(discipline);
+        let (goodput, delay) = (value(&record, "goodput_bps", 0), value(&record, "delay_p50_s", 1));
+        assert!(goodput > 0.7 * full && delay < most, "{discipline}: {goodput} of {full}, {delay}");
+        let marked = value(&record, "marked_packets", 0);
+        assert_eq!(marked > 0.0, marks, "{discipline}: {marked}");
+    }
+}

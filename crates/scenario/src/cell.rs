@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::discipline::Discipline;
 use super::quantity::{Decibels, Frequency, Length, Power, Probability, Rate, Size, Speed, Time};
 
 /// A base station. Terminals join it by `cell = "NAME"`; other base stations of the same gateway are its
@@ -210,6 +211,9 @@ pub struct BearerQueue {
     pub discard: Option<Time>,
     /// Marks of packets of L4S (ECT(1)) by their wait; none by default.
     pub marks: Option<Marks>,
+    /// The discipline of the bearers of the terminals that the cell serves first; first in, first out by
+    /// default. With another one there is neither `discard` nor `marks`.
+    pub discipline: Option<Discipline>,
 }
 
 /// Marks by the wait in a queue.

@@ -283,3 +283,12 @@ fn wrong_values_are_refused_with_what_is_expected() {
         assert!(said.starts_with(expected), "{said}\nexpected {expected}");
     }
 }
+
+#[test]
+fn the_discipline_of_a_bearer_is_checked() {
+    let of = |queue: Value| mistake(&[("cell[0].queue", queue)]);
+    let both = of(json!({ "discipline": { "kind": "codel" }, "discard": "100 ms" }));
+    assert!(both.contains("cell[0].queue.discipline") && both.contains("without `discard`"), "{both}");
+    let target = of(json!({ "discipline": { "kind": "codel", "target": "0 s" } }));
+    assert!(target.contains("cell[0].queue.discipline.target"), "{target}");
+}

@@ -28,7 +28,7 @@ pub(super) struct Block {
 /// Why a packet was lost.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LossCause {
-    /// The queue was full.
+    /// The queue was full, or its management dropped the packet.
     Queue,
     /// The discard timer of PDCP has expired.
     Discard,
@@ -52,7 +52,7 @@ pub enum Fate {
 }
 
 /// A bearer.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Bearer {
     mode: Mode,
     status_delay: Duration,
@@ -136,7 +136,7 @@ impl Bearer {
         self.harq = Harq::new(direction, harq.timing, harq.combining, harq.transmissions, harq.processes);
         self.statuses.clear();
         if !forwards && direction == Direction::Down {
-            self.queue.clear();
+            self.queue.clear(now);
         }
         self.receiver.reestablish(self.sender.reestablish(forwards));
         self.release(now, LossCause::Handover);
@@ -156,7 +156,7 @@ impl Bearer {
         self.queue.handle_timeout(now);
         while let Some((packet, drop)) = self.queue.poll_drop() {
             let cause = match drop {
-                QueueDrop::Full => LossCause::Queue,
+                QueueDrop::Full | QueueDrop::Early => LossCause::Queue,
                 QueueDrop::Discarded => LossCause::Discard,
                 QueueDrop::Left => LossCause::Handover,
             };

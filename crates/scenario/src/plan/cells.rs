@@ -9,14 +9,18 @@ use whimbrel_cell::handover::{A3Config, CellIndex, HandoverConfig, RadioLinkConf
 use whimbrel_cell::level::Decibels;
 use whimbrel_cell::network::{NetworkConfig, ReportConfig, ShadowingConfig, SiteConfig, TerminalConfig};
 use whimbrel_cell::radio::{Metres, Place};
-use whimbrel_netsim::Topology;
+use whimbrel_cell::scheduler::UserIndex;
 use whimbrel_netsim::medium::CellularMedium;
+use whimbrel_netsim::queue::Discipline;
 use whimbrel_netsim::random::RandomStreams;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_netsim::{LinkRate, QueueLimit, Topology};
+use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::discipline::discipline;
 use super::stations::{self, Movement};
 use super::{Names, Note, copies, quoted};
 use crate::cell::{Cell, Gateway, Preset};
+use crate::discipline::Discipline as Keys;
 use crate::error::ScenarioError;
 use crate::quantity::Time;
 use crate::{Node, Scenario};
@@ -30,6 +34,8 @@ pub struct CellularPlan {
     pub cells: Vec<String>,
     /// The terminals, in the order of their nodes.
     pub terminals: Vec<TerminalPlan>,
+    /// The disciplines of the bearers of each base station's terminals.
+    pub disciplines: Vec<Discipline>,
     /// Base stations and rules, without a seed.
     pub config: NetworkConfig,
 }
@@ -54,7 +60,16 @@ impl CellularPlan {
             self.terminals.iter().map(|terminal| terminal.config.clone()).collect();
         let path = |terminal: &TerminalPlan| terminal.movement.path(&nodes[terminal.node], streams, end);
         let paths = self.terminals.iter().map(path).collect();
-        CellularMedium::new(config, &own, paths).expect("the cells were checked with the scenario")
+        let mut medium =
+            CellularMedium::new(config, &own, paths).expect("the cells were checked with the scenario");
+        for (user, terminal) in (0..).map(UserIndex).zip(&own) {
+            let first = terminal.cell.0 as usize;
+            let limit = self.config.sites[first].cell.bearer.queue.limit;
+            let managed =
+                medium.manage(user, &self.disciplines[first], QueueLimit::Bytes(limit.as_u64()), streams);
+            managed.expect("the discipline was checked with the scenario");
+        }
+        medium
     }
 
     /// Adds the hops between gateway and terminals.
@@ -91,6 +106,14 @@ pub(super) fn plan(
         places.push((plan, plans[plan].cells.len() as u32));
         plans[plan].cells.push(cell.name.clone());
         plans[plan].config.sites.push(site(&key, cell)?);
+        let key = format!("{key}.queue.discipline");
+        let own = cell.queue.discipline.clone().unwrap_or_default();
+        let rate = LinkRate::Constant(DataRate::ZERO);
+        plans[plan].disciplines.push(discipline(&key, &own, &rate)?);
+        if own != Keys::default() && (cell.queue.discard.is_some() || cell.queue.marks.is_some()) {
+            let expected = "a queue without `discard` and `marks`, which are rules of their own";
+            return Err(ScenarioError::invalid(key, "{...}", expected));
+        }
     }
     plans.iter_mut().for_each(|plan| plan.config.handover.cells = plan.cells.len() as u32);
     let mut first = 0;
@@ -256,5 +279,6 @@ fn network(scenario: &Scenario, gateway: usize, preset: Preset) -> Result<Cellul
         },
         seed: 0,
     };
-    Ok(CellularPlan { gateway, cells: Vec::new(), terminals: Vec::new(), config })
+    let (cells, terminals, disciplines) = (Vec::new(), Vec::new(), Vec::new());
+    Ok(CellularPlan { gateway, cells, terminals, disciplines, config })
 }

@@ -6,6 +6,8 @@
 //! within the medium. A packet leaves its station's queue at once and waits in the bearer of its terminal,
 //! where limit, discard timer and marks are.
 
+mod managed;
+
 use whimbrel_cell::amc::lte::Direction;
 use whimbrel_cell::cell::{Fate, LossCause};
 use whimbrel_cell::handover::InvalidHandover;
@@ -16,8 +18,11 @@ use whimbrel_cell::scheduler::UserIndex;
 use whimbrel_units::{ByteCount, Instant};
 use whimbrel_wifi::mobility::Path;
 
+use self::managed::{ManagedBearer, packet_id, place_of};
 use super::{Medium, MediumIo, MediumLoss, Observation, TakenPacket};
-use crate::StationIndex;
+use crate::queue::{Discipline, DisciplineError};
+use crate::random::RandomStreams;
+use crate::{QueueLimit, StationIndex};
 
 /// The station of the gateway.
 const GATEWAY: StationIndex = StationIndex(0);
@@ -108,19 +113,40 @@ impl CellularMedium {
         self.network.backlog(terminal, direction)
     }
 
+    /// Has the queues of a terminal's bearers managed by a discipline, with this limit on what waits.
+    ///
+    /// # Errors
+    /// If a parameter of the discipline is out of range.
+    pub fn manage(
+        &mut self,
+        terminal: UserIndex,
+        discipline: &Discipline,
+        limit: QueueLimit,
+        streams: RandomStreams,
+    ) -> Result<(), DisciplineError> {
+        for (direction, name) in [(Direction::Down, "downlink"), (Direction::Up, "uplink")] {
+            let random = streams.stream(&format!("terminal {}", terminal.0), name);
+            if let Some(built) = discipline.build(limit, random)? {
+                self.network.manage(terminal, direction, Box::new(ManagedBearer::new(built)));
+            }
+        }
+        Ok(())
+    }
+
     fn insert(&mut self, frame: TakenPacket) -> PacketId {
         let place = self.free.pop().unwrap_or_else(|| {
             self.frames.push(None);
             self.frames.len() as u32 - 1
         });
+        let id = packet_id(place, frame.flow.flow);
         self.frames[place as usize] = Some(frame);
-        PacketId(u64::from(place))
+        id
     }
 
     /// Reports what has come of packets and terminals.
     fn flush(&mut self, io: &mut MediumIo<'_>) {
         while let Some(outcome) = self.network.poll_outcome() {
-            let place = outcome.packet.id.0 as usize;
+            let place = place_of(outcome.packet.id) as usize;
             let Some(frame) = self.frames.get_mut(place).and_then(Option::take) else { continue };
             self.free.push(place as u32);
             let to = match outcome.direction {
