@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from whimbrel.paper import Paper
 from whimbrel.papers.freeze import (
+    cell,
+    claims_cell,
     claims_freeze,
     claims_model,
     claims_walk,
@@ -83,7 +85,8 @@ PAPER = Paper(
         others.ITEM,
         restart_rules.ITEM,
         wider.ITEM,
+        cell.ITEM,
     ],
-    claims=[*_CLAIMS, *rtt_option.claims(_CLAIMS)],
+    claims=[*_CLAIMS, *claims_cell.CLAIMS, *rtt_option.claims(_CLAIMS)],
     headline=["table3", "table4"],
 )
