@@ -165,6 +165,11 @@ fn the_mesh() {
 }
 
 #[test]
+fn vehicles_on_a_road() {
+    check("vehicles", &[]);
+}
+
+#[test]
 fn the_hand_off() {
     check("handoff", &[("flow.download.start", "20 s"), ("flow.download.stop", "40 s")]);
 }

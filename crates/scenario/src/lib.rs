@@ -56,6 +56,7 @@ pub mod network;
 pub mod networks;
 pub mod place;
 mod plan;
+pub mod positions;
 pub mod quantity;
 pub mod radio;
 pub mod recorded_delay;

@@ -40,6 +40,29 @@ pub enum Mobility {
         #[serde(default)]
         first: u32,
     },
+    /// The movements of vehicles and persons in floating car data of SUMO (`sumo --fcd-output`). A node is
+    /// off while its vehicle is not on the road.
+    Sumo {
+        /// The file, relative to the scenario's.
+        file: PathBuf,
+        /// The vehicle's identifier, with `{i}` for the number of the copy; by default, the copies move as
+        /// the first vehicles of the file.
+        #[serde(default)]
+        id: Option<String>,
+    },
+    /// The movements of the nodes of a table with the columns time, node, x, y and, without an effect, z, in
+    /// seconds and metres. A node is off before its first position and after its last one.
+    Csv {
+        /// The file, relative to the scenario's.
+        file: PathBuf,
+        /// The name in the column `node`, with `{i}` for the number of the copy; by default, the copies move
+        /// as the first nodes of the file.
+        #[serde(default)]
+        id: Option<String>,
+        /// The node is off where more than this time passes between two positions; by default it is on.
+        #[serde(default)]
+        gap: Option<Time>,
+    },
 }
 
 /// A position at a time.

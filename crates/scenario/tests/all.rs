@@ -6,6 +6,7 @@ mod document;
 mod hosts;
 mod limits;
 mod losses;
+mod positions;
 mod power_save;
 mod probes;
 mod protection;

@@ -10,6 +10,7 @@ use whimbrel_wifi::mobility::{Area, Path, Position, Presence, RandomWaypoint, St
 use super::{Note, copies, quoted, read};
 use crate::error::ScenarioError;
 use crate::place::{self, Layout, Mobility};
+use crate::positions::{self, PositionError, Track};
 use crate::{Node, Scenario};
 
 /// A station of a medium.
@@ -28,6 +29,8 @@ pub struct StationPlan {
 pub enum Movement {
     /// Along a path that is the same in all runs.
     Path(Path),
+    /// Along the path of a file, which has absences.
+    Track(Track),
     /// At rest at a position in the area, drawn for each run.
     Uniform(Area),
     /// Random waypoints, drawn for each run.
@@ -39,7 +42,7 @@ impl Movement {
     pub(crate) fn path(&self, node: &str, streams: RandomStreams, end: Instant) -> Path {
         let mut random = streams.stream(node, "mobility");
         match self {
-            Self::Path(path) => path.clone(),
+            Self::Path(path) | Self::Track(Track { path, .. }) => path.clone(),
             Self::Uniform(area) => {
                 let (low, high) = (area.low, area.high);
                 let x = Random::uniform_between(&mut random, low.x, high.x);
@@ -51,7 +54,15 @@ impl Movement {
 
     /// The path, if it is the same in all runs.
     pub(crate) fn fixed(&self) -> Option<&Path> {
-        if let Self::Path(path) = self { Some(path) } else { None }
+        match self {
+            Self::Path(path) | Self::Track(Track { path, .. }) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The times at which a file has no position.
+    fn absences(&self) -> &[(Instant, Instant)] {
+        if let Self::Track(track) = self { &track.absences } else { &[] }
     }
 }
 
@@ -70,13 +81,13 @@ pub(super) fn plan(
         let key = format!("node[{position}]");
         let count = copies(node.count).len();
         if node.wifi.as_deref() == Some(wifi) {
-            let presence = presence(&key, node)?;
             let movements = movements(&key, node, count, map, base, notes)?;
             for (copy, movement) in movements.into_iter().enumerate() {
                 if let (Some(map), Some(path)) = (map, movement.fixed()) {
                     check_inside(&key, node, path, map)?;
                 }
-                stations.push(StationPlan { node: first + copy, movement, presence: presence.clone() });
+                let presence = presence(&key, node, movement.absences())?;
+                stations.push(StationPlan { node: first + copy, movement, presence });
             }
         }
         first += count;
@@ -129,9 +140,10 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn presence(key: &str, node: &Node) -> Result<Presence, ScenarioError> {
-    let outages: Vec<(Instant, Instant)> =
+fn presence(key: &str, node: &Node, absences: &[(Instant, Instant)]) -> Result<Presence, ScenarioError> {
+    let mut outages: Vec<(Instant, Instant)> =
         node.off.iter().map(|[from, until]| (from.after_start(), until.after_start())).collect();
+    outages.extend(absences);
     Presence::except(&outages).map_err(|error| {
         let found = format!("[{}, {}]", quoted(&error.from.to_string()), quoted(&error.until.to_string()));
         ScenarioError::invalid(format!("{key}.off"), found, "intervals that end after they start, in order")
@@ -233,6 +245,14 @@ fn mobile(
             })?;
             Ok(vec![Movement::RandomWaypoint(model); count])
         }
+        Mobility::Sumo { file, id } => {
+            let tracks = positions::parse_sumo(&read(&format!("{key}.file"), base, file)?);
+            choose(key, file, tracks, id.as_deref(), count)
+        }
+        Mobility::Csv { file, id, gap } => {
+            let text = read(&format!("{key}.file"), base, file)?;
+            choose(key, file, positions::parse_csv(&text, gap.map(|gap| gap.0)), id.as_deref(), count)
+        }
         Mobility::Setdest { file, first } => {
             let file_key = format!("{key}.file");
             let name = || quoted(&file.display().to_string());
@@ -259,6 +279,39 @@ fn mobile(
             Ok(wanted.iter().map(|(_, path)| Movement::Path(path.clone())).collect())
         }
     }
+}
+
+/// The track of each copy: those with the names of a pattern, or the first ones.
+fn choose(
+    key: &str,
+    file: &FilePath,
+    tracks: Result<Vec<Track>, PositionError>,
+    id: Option<&str>,
+    count: usize,
+) -> Result<Vec<Movement>, ScenarioError> {
+    let file_name = || quoted(&file.display().to_string());
+    let tracks = tracks.map_err(|error| {
+        ScenarioError::invalid(format!("{key}.file"), file_name(), format!("positions ({error})"))
+    })?;
+    let Some(pattern) = id else {
+        let found = tracks.len();
+        return match tracks.get(..count) {
+            Some(first) => Ok(first.iter().cloned().map(Movement::Track).collect()),
+            None => {
+                let expected = format!("a file with {count} nodes; it has {found}");
+                Err(ScenarioError::invalid(format!("{key}.file"), file_name(), expected))
+            }
+        };
+    };
+    let named = |copy: usize| {
+        let name = super::fill(pattern, copy as u32);
+        tracks.iter().find(|track| track.name == name).cloned().map(Movement::Track).ok_or_else(|| {
+            let names: Vec<String> = tracks.iter().map(|track| track.name.clone()).collect();
+            let expected = format!("a node of {}: {}", file_name(), super::abridged(&names));
+            ScenarioError::invalid(format!("{key}.id"), quoted(&name), expected)
+        })
+    };
+    (0..count).map(named).collect()
 }
 
 fn layout_of(
