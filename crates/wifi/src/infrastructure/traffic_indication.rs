@@ -79,3 +79,6 @@ impl fmt::Debug for TrafficIndication {
         f.debug_list().entries(ids).finish()
     }
 }
+
+#[cfg(test)]
+mod tests;
