@@ -65,8 +65,7 @@ pub struct TfrcConfig {
     /// datagram as soon as there is one. The nofeedback timer has halved the rate by then, so that the next
     /// datagram is due long after the path carries packets again: 0.2 to 0.4 s after an outage of 2 s.
     ///
-    /// Off by default, as RFC 5348 does not have it, and a video that walks through Wi-Fi and cells loses 2 %
-    /// of its datagrams by it (`examples/scenarios/commute.toml`).
+    /// Off by default, as RFC 5348 does not have it; [repair](crate::repair) uses it.
     pub probes_silence: bool,
 }
 
