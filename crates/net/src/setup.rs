@@ -76,7 +76,6 @@ impl Setup {
         }
         config.tune_tfrc(|tfrc| {
             tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Standing));
-            tfrc.probes_silence = true;
         });
         Self { config, above, ..self }
     }

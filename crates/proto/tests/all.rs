@@ -7,6 +7,5 @@ mod duo;
 mod linux_captures;
 mod linux_defects;
 mod liveness;
-mod silence;
 #[path = "support/stream.rs"]
 mod stream;

@@ -58,11 +58,6 @@ impl Pacer {
         self.last = self.last.map(|last| last.max(now.saturating_sub(self.interval)));
     }
 
-    /// Ends the wait in progress: the next packet may be sent at once.
-    pub fn release(&mut self, now: Instant) {
-        self.last = self.last.map(|last| last.min(now.saturating_sub(self.interval)));
-    }
-
     /// t_ipi.
     pub fn interval(&self) -> Duration {
         self.interval

@@ -124,9 +124,8 @@ pub struct TfrcSender {
     /// `true` if a packet was sent since the nofeedback timer was set.
     active: bool,
     stage: Stage,
-    /// The newest expiration of the nofeedback timer since the last feedback. The far future, once an answer
-    /// to a later packet has let a packet leave.
-    silent_since: Option<Instant>,
+    /// `true` if the nofeedback timer has expired since the last feedback.
+    is_silent: bool,
     /// Arrival time of the first feedback after that.
     feedback_resumed: Option<Instant>,
     reported_rate: DataRate,
@@ -154,7 +153,7 @@ impl TfrcSender {
             nofeedback_deadline: None,
             active: false,
             stage: Stage::Silent,
-            silent_since: None,
+            is_silent: false,
             feedback_resumed: None,
             reported_rate: DataRate::ZERO,
             nofeedback_reductions: 0,
@@ -236,7 +235,7 @@ impl TfrcSender {
         if self.nofeedback_deadline.is_none_or(|deadline| now < deadline) {
             return;
         }
-        self.silent_since = Some(now);
+        self.is_silent = true;
         let (path, packet_size) = (self.path(), self.packet_size());
         match self.rate.on_nofeedback(now, path.as_ref(), packet_size, !self.active) {
             Expiration::Reduced => {
@@ -248,28 +247,6 @@ impl TfrcSender {
             // The rate does not change while the sender is idle, so that the timer need not run; it is set
             // again with the next packet.
             Expiration::Kept => self.nofeedback_deadline = None,
-        }
-    }
-
-    /// Time between probes of the path while feedback is missing, of which each is `size` long: a round-trip
-    /// time, or what `size` takes at X if that is longer. `data_wait`: what was not acknowledged may keep
-    /// them back, so that nothing is sent for which feedback is expected.
-    pub fn probe_interval(&self, size: ByteCount, data_wait: bool) -> Option<Duration> {
-        let is_silent = self.silent_since.is_some() && (data_wait || self.nofeedback_deadline.is_some());
-        let rtt = self.rtt().filter(|_| is_silent)?;
-        Some(rtt.max(self.time_of(size, self.rate.allowed())))
-    }
-
-    /// Processes the acknowledgement, in any form, of a packet sent at `sent`. During a silence it shows that
-    /// the path carries packets again, and the next packet may leave at once: the wait until then comes from
-    /// a rate that was halved many times. X stays, since packets without data say nothing about it. Each
-    /// interval of the nofeedback timer, in which X permits two packets, has at most one of these.
-    pub fn on_proof(&mut self, now: Instant, sent: Instant) {
-        if let Some(since) = &mut self.silent_since
-            && sent >= *since
-        {
-            *since = Instant::FAR_FUTURE;
-            self.pacer.release(now);
         }
     }
 
@@ -423,7 +400,7 @@ impl TfrcSender {
     /// reached with packets of 40 bytes, one of 1000 would otherwise delay the next probe by 25 such times.
     fn time_of(&self, size: ByteCount, rate: DataRate) -> Duration {
         let longest = (self.sizes.segment_size() / rate).max(MAX_BACKOFF);
-        let probing = if self.silent_since.is_some() { self.packet_size() / rate * 2 } else { longest };
+        let probing = if self.is_silent { self.packet_size() / rate * 2 } else { longest };
         (size / rate).min(longest).min(probing)
     }
 

@@ -87,7 +87,6 @@ impl Transport for Dccp {
             configuration::check_repaired(key, &details)?;
             // Frames with a deadline do not wait a second for the second Request: the sockets' schedule.
             flow.config.timers.requests = RequestSchedule::MEDIA;
-            flow.config.tune_tfrc(|tfrc| tfrc.probes_silence = true);
         }
         Ok(Box::new(DccpFlow { repair: keys.repair, ..flow }))
     }

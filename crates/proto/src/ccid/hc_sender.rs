@@ -69,12 +69,6 @@ pub trait HcSender: fmt::Debug + Send {
         let _ = now;
         None
     }
-    /// Time between requests for a sign of life, while the path may be down. `data_wait`: the connection has
-    /// data to send.
-    fn probe_interval(&self, data_wait: bool) -> Option<Duration> {
-        let _ = data_wait;
-        None
-    }
     /// Processes the new value of a feature of this half-connection.
     fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);

@@ -114,7 +114,7 @@ impl Closing {
         State::Closing
     }
     fn enter(&mut self, cx: &Context, fx: &mut Effects) {
-        for timer in [Timer::Handshake, Timer::PartOpenAck, Timer::Probe, Timer::Outage, Timer::Idle] {
+        for timer in [Timer::Handshake, Timer::PartOpenAck, Timer::Probe, Timer::Idle] {
             fx.timers.stop(timer);
         }
         let first = (cx.rtt.or_default() * CLOSE_INTERVAL_IN_RTT).max(MIN_CLOSE_INTERVAL);

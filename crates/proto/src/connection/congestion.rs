@@ -339,10 +339,6 @@ impl Congestion {
             path.resume(now, &left.receiver);
         }
     }
-    /// Time between requests for a sign of life, if the HC-sender needs one.
-    pub(super) fn probe_interval(&self, data_wait: bool) -> Option<Duration> {
-        self.sender.control.as_ref()?.probe_interval(data_wait)
-    }
     pub(super) fn has_verdicts(&self) -> bool {
         let classifier = self.receiver.control.as_ref().and_then(|receiver| receiver.classifier());
         classifier.is_some_and(|classifier| classifier.has_verdicts())

@@ -54,14 +54,6 @@ impl Liveness {
         self.last_kept_alive = Some(gss);
         fx.timers.set(Timer::KeepAlive, now + interval / 2);
     }
-    /// Sets or stops the timer of the next request for a sign of life, which is needed after `interval`.
-    pub(super) fn await_sign(now: Instant, interval: Option<Duration>, fx: &mut Effects) {
-        match (interval, fx.timers.is_running(Timer::Outage)) {
-            (Some(interval), false) => fx.timers.set(Timer::Outage, now + interval),
-            (None, true) => fx.timers.stop(Timer::Outage),
-            _ => {}
-        }
-    }
     /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, unless the
     /// connection is frozen. Returns `true` at the limit: the connection ends.
     #[must_use]

@@ -18,8 +18,6 @@ impl Connection {
         }
         if self.cx.state.may_send_data() {
             self.congestion.handle_timeout(now);
-            let data_wait = self.fx.queue.front_len().is_some() && !self.freezing.is_quiet();
-            Liveness::await_sign(now, self.congestion.probe_interval(data_wait), &mut self.fx);
             self.adopt_feature_requests(now);
         }
         self.fx.queue.expire(now, &mut self.fx.events);
@@ -52,11 +50,6 @@ impl Connection {
                 let again = self.fx.outbound.syncs().probe(self.cx.sequence.numbers.gsr());
                 self.fx.timers.set(Timer::Probe, now + again);
                 self.mtu.suspect(now, &self.cx, &mut self.fx);
-            }
-            Timer::Outage => {
-                if self.congestion.probe_interval(true).is_some() && !self.freezing.is_quiet() {
-                    self.fx.outbound.syncs().ask(self.cx.sequence.numbers.gsr());
-                }
             }
             // The expired timer no longer holds data back.
             Timer::Constraint => {}

@@ -30,8 +30,6 @@ pub(crate) enum Timer {
     TimeWait,
     /// The Sequence Window has been full for a while: a Sync requests an acknowledgement.
     Probe,
-    /// Feedback is missing: a Sync requests a sign of life.
-    Outage,
     /// The peer could not accept data because of a protocol constraint: none are sent for now (RFC 4340,
     /// Section 11.7.2).
     Constraint,
@@ -58,7 +56,7 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 19] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -67,7 +65,6 @@ impl Timer {
         Self::GiveUpClosing,
         Self::TimeWait,
         Self::Probe,
-        Self::Outage,
         Self::Constraint,
         Self::CcidHold,
         Self::Idle,

@@ -25,7 +25,7 @@ impl TfrcSender {
         let first_sample = self.round_trip.smoothed().is_none();
         // A delay as long as the elapsed time only shows a coarse clock.
         let sample = (now - feedback.last_data_sent) - feedback.delay;
-        if self.silent_since.take().is_some() {
+        if core::mem::take(&mut self.is_silent) {
             self.feedback_resumed = Some(now);
         }
         let is_over_silence =

@@ -457,38 +457,3 @@ fn the_next_packet_is_at_most_t_mbi_away_for_any_packet_size() {
     assert_eq!(sender.next_send_time(), now + MAX_BACKOFF);
     assert!(sender.nofeedback_deadline().is_none_or(|at| at <= now + MAX_BACKOFF * 2));
 }
-
-/// A rate of 100 kB/s and a round-trip time of 100 ms, and no feedback since 1 s.
-#[test]
-fn an_answer_in_a_silence_lets_one_packet_leave_at_once() {
-    let probe = ByteCount::new(50);
-    let mut sender = TfrcSender::new(ms(0), config());
-    for n in 1..=10 {
-        send_until(&mut sender, 100 * (n - 1), 100 * n);
-        sender.on_feedback(ms(100 * n), &feedback(100 * n, 100_000.0, 0.01));
-    }
-    assert_eq!(sender.probe_interval(probe, true), None);
-    let mut now = 1_000;
-    while sender.allowed_rate().as_bytes_per_second() > 1_000.0 {
-        send_until(&mut sender, now, now + 1);
-        now += 1;
-        sender.on_nofeedback_timeout(ms(now));
-    }
-    while sender.next_send_time() > ms(now) {
-        now += 1;
-        sender.on_nofeedback_timeout(ms(now));
-    }
-    sender.on_sent(ms(now), SEGMENT);
-    let now = now + 10;
-    // At less than 1,000 bytes per second a packet takes more than a second, and a probe a round-trip time.
-    assert!(sender.next_send_time() > ms(now + 200), "{}", sender.next_send_time());
-    assert_eq!(sender.probe_interval(probe, false), Some(Duration::from_millis(100)));
-    assert!(sender.probe_interval(SEGMENT, false) > Some(Duration::from_secs(1)));
-    // What was sent before the silence says nothing about its end.
-    sender.on_proof(ms(now), ms(900));
-    assert!(sender.next_send_time() > ms(now + 200));
-    sender.on_proof(ms(now), ms(now - 1));
-    assert_eq!(send_until(&mut sender, now, now + 200), 1);
-    sender.on_proof(ms(now + 200), ms(now + 150));
-    assert_eq!(send_until(&mut sender, now + 200, now + 300), 0, "one in a time of the nofeedback timer");
-}

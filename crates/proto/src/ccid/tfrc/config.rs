@@ -61,12 +61,6 @@ pub struct TfrcConfig {
     /// Limit the rate to the capacity of the local link, as far as the application
     /// [provides](crate::Connection::set_link_estimate) an estimate.
     pub link_cap: bool,
-    /// While feedback is missing, ask once per round-trip time for a sign of life, by a Sync, and send a
-    /// datagram as soon as there is one. The nofeedback timer has halved the rate by then, so that the next
-    /// datagram is due long after the path carries packets again: 0.2 to 0.4 s after an outage of 2 s.
-    ///
-    /// Off by default, as RFC 5348 does not have it; [repair](crate::repair) uses it.
-    pub probes_silence: bool,
 }
 
 impl TfrcConfig {
@@ -108,7 +102,6 @@ impl Default for TfrcConfig {
             initial_window: InitialWindow::Rfc6928,
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
             link_cap: false,
-            probes_silence: false,
         }
     }
 }
@@ -126,5 +119,4 @@ config_setters!(TfrcConfig {
     initial_window: InitialWindow,
     retransmit_timeout: RetransmitTimeout,
     link_cap: bool,
-    probes_silence: bool,
 });

@@ -34,10 +34,6 @@ mod tests;
 /// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// Size of a Sync with its options, below UDP's and IP's headers, and the least time between two.
-const PROBE_SIZE: ByteCount = ByteCount::new(64);
-const LEAST_PROBE_INTERVAL: Duration = Duration::from_millis(10);
-
 /// Number of round-trip times for which the sender of small packets stores transmission times: a loss
 /// interval is reported within about one of them, if no report is lost.
 const REMEMBERED_ROUND_TRIPS: u64 = 8;
@@ -75,8 +71,6 @@ pub struct Sender {
     max_datagram: usize,
     /// `true` if the rate is limited to the capacity of the local link.
     has_link_cap: bool,
-    /// `true` if the path is probed while feedback is missing.
-    probes_silence: bool,
 }
 
 impl Sender {
@@ -119,7 +113,6 @@ impl Sender {
             counted_marks: 0,
             max_datagram: half.max_datagram,
             has_link_cap: tfrc.link_cap,
-            probes_silence: tfrc.probes_silence,
         }
     }
 
@@ -211,9 +204,6 @@ impl Sender {
         }
         if let Some(sent) = sent {
             self.tfrc.on_proof(now, sent.at);
-            if self.probes_silence {
-                self.tfrc.tfrc_mut().on_proof(now, sent.at);
-            }
         }
         let Some(reported) = read.receive_rate else { return };
         // Drop Counts would no longer fit the intervals of small packets.
@@ -396,11 +386,6 @@ impl HcSender for Sender {
 
     fn poll_timeout(&self) -> Option<Instant> {
         self.tfrc.tfrc().nofeedback_deadline()
-    }
-
-    fn probe_interval(&self, data_wait: bool) -> Option<Duration> {
-        let interval = self.tfrc.tfrc().probe_interval(PROBE_SIZE, data_wait);
-        interval.filter(|_| self.probes_silence).map(|it| it.max(LEAST_PROBE_INTERVAL))
     }
 
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
