@@ -20,6 +20,7 @@ mod delay_aware;
 mod delay_variation;
 mod determinism;
 mod disciplines;
+#[cfg(feature = "dtls")]
 mod dtls;
 mod explicit;
 mod explicit_rate;

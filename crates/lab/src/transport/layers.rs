@@ -6,6 +6,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+#[cfg(feature = "dtls")]
 use whimbrel_dtls::{Layer, LayerEvent, RECORD_OVERHEAD};
 use whimbrel_proto::layer::Transport;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent};
@@ -19,10 +20,15 @@ use super::FlowSetup;
 use super::repair::{Repair, RepairKind};
 use crate::metrics::FrameSummary;
 use frames::{FramedFlow, Hidden};
+#[cfg(not(feature = "dtls"))]
+use without_dtls::{Layer, LayerEvent, RECORD_OVERHEAD};
 
 pub(super) mod frames;
+#[cfg(not(feature = "dtls"))]
+mod without_dtls;
 
 /// The largest handshake record, which a path has to carry in addition to the flow's data.
+#[cfg(feature = "dtls")]
 const LARGEST_HANDSHAKE: u32 = 700;
 
 /// Encryption of a flow.
@@ -33,6 +39,7 @@ pub enum Encryption {
     #[default]
     None,
     /// DTLS 1.3 (RFC 5238): a handshake after DCCP's, and 22 bytes more in each data packet.
+    #[cfg(feature = "dtls")]
     Dtls,
 }
 
@@ -41,6 +48,7 @@ impl Encryption {
     pub(super) fn overhead(self) -> u32 {
         match self {
             Self::None => 0,
+            #[cfg(feature = "dtls")]
             Self::Dtls => RECORD_OVERHEAD as u32,
         }
     }
@@ -48,6 +56,7 @@ impl Encryption {
     pub(super) fn max_datagram(self, payload: u32) -> usize {
         match self {
             Self::None => payload as usize,
+            #[cfg(feature = "dtls")]
             Self::Dtls => (payload + self.overhead()).max(LARGEST_HANDSHAKE) as usize,
         }
     }
@@ -205,13 +214,16 @@ impl<C: Secures> Layers<C> {
         if encryption == Encryption::None && repair.is_none() {
             return [None, None];
         }
-        let security = match encryption {
+        let security: [Option<Layer<C>>; 2] = match encryption {
             Encryption::None => [None, None],
-            Encryption::Dtls => whimbrel_dtls::simulated(seeds).map(Some),
+            #[cfg(feature = "dtls")]
+            Encryption::Dtls => whimbrel_dtls::simulated(seeds).map(|session| Some(Layer::new(session))),
         };
+        #[cfg(not(feature = "dtls"))]
+        let _ = seeds;
         security.map(|security| {
             Some(Box::new(Self {
-                security: security.map(Layer::new),
+                security,
                 repair: repair.and_then(layer),
                 frames: repair.map(|repair| FramedFlow::new(flow, repair)),
                 sent: SentDatagrams::default(),

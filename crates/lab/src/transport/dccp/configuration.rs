@@ -47,7 +47,7 @@ pub(super) fn check(key: &str, classifier: Classifier, details: &Details) -> Res
             "0 with `udp_encapsulation`: UDP's checksum covers everything (RFC 6773, Section 3.3.1)",
         ));
     }
-    if details.encryption == Encryption::Dtls && details.checksum_coverage != 0 {
+    if details.encryption != Encryption::None && details.checksum_coverage != 0 {
         return Err(ScenarioError::invalid(
             format!("{key}.dccp.checksum_coverage"),
             details.checksum_coverage,
