@@ -96,7 +96,7 @@ impl RobustIntervals {
             if sequence <= greatest {
                 return None;
             }
-            // Where packets were resequenced, one may be presented after another that arrived later.
+            // If packets were resequenced, one may be presented after another that arrived later.
             self.across_gap = (at >= when).then(|| at - when);
         }
         let before = self.greatest.replace((sequence, at));

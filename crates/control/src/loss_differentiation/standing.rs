@@ -176,7 +176,7 @@ impl Queue {
         let (minimum, maximum) = self.range();
         (maximum - minimum) / 2.0
     }
-    /// What a trip time relative to `origin` has above the least one.
+    /// Excess of a trip time relative to `origin` over the minimum.
     fn above(&self, rott: f64) -> f64 {
         rott - (self.range().0 - self.origin)
     }

@@ -9,7 +9,7 @@
 //! A queue that is never nearly empty belongs to a flow that fills buffers: Copa then adapts `1 / delta` as
 //! such a flow adapts its window (*competitive mode*).
 //!
-//! Where the paper leaves a choice:
+//! Choices the paper leaves open:
 //! - The media rate is the window over the standing round-trip time, the paper's current rate.
 //! - Acknowledgements arrive in reports. Each packet is processed with the round-trip time of an immediate
 //!   report, and the bytes that may be in flight are the window and the bytes sent in the interval between

@@ -25,7 +25,7 @@ pub(super) struct Path {
     pub(super) mark: f64,
     /// Time between reports.
     pub(super) report_every: Duration,
-    /// What becomes of the report sent at a time.
+    /// Fate of the report sent at a time.
     pub(super) report_fate: Box<dyn Fn(Instant) -> ReportFate>,
     /// Bytes of cross traffic that enter the queue in a millisecond.
     pub(super) cross_traffic: Box<dyn Fn(Instant) -> u64>,
@@ -60,7 +60,7 @@ impl Path {
     }
 }
 
-/// What becomes of a report.
+/// Fate of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ReportFate {
     Arrives,

@@ -12,7 +12,7 @@ use super::{Acknowledgement, CongestionCause, CongestionSignal, Delivery, Window
 /// acknowledged without marks, after a reduction as before it. A loss halves the window as in RFC 5681; a
 /// reduction for marks in the same round-trip time counts towards that half.
 ///
-/// Where each packet is marked with probability `p`, the window is about `2 (1 - p) / p`: two marks in a
+/// If each packet is marked with probability `p`, the window is about `2 (1 - p) / p`: two marks in a
 /// round-trip time. (Slightly more: a reduction waits for the first mark that follows the round-trip time of
 /// the one before.)
 ///

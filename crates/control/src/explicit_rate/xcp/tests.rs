@@ -392,7 +392,7 @@ proptest! {
             router.on_departure(Instant::ZERO, size, Some(&mut header), ByteCount::ZERO);
             let after = router.residues();
             let (positive, negative) = (before.0 - after.0, before.1 - after.1);
-            // What leaves the pools is what the packet gets, unless a pool is empty.
+            // The packet gets the decrease of the pools, unless a pool is empty.
             let is_exact = (header.allocation - (positive - negative)).abs() < 1e-6 * scale;
             (header.allocation, is_exact || after.0 == 0.0 || after.1 == 0.0)
         };

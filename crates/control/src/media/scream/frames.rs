@@ -61,7 +61,7 @@ impl Frames {
         self.sent.push_back(Frame { captured_at, last_sent_at: sent_at });
     }
 
-    /// What the media rate is divided by.
+    /// Divisor of the media rate.
     pub(super) fn divisor(&self) -> f64 {
         1.0 + self.factor
     }
