@@ -189,7 +189,7 @@ impl<C: Transport> Layer<C> {
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
         let size = datagram.payload.len();
-        // What is refused is not encrypted.
+        // Refused data is not encrypted.
         self.make_room(now, connection, size)?;
         let Some(session) = &mut self.session else { return Err(SendError::Closed) };
         let sealed = match &datagram.payload {

@@ -1,4 +1,4 @@
-//! What the handshake leaves behind: the secrets of the records that follow, and the numbers of messages.
+//! Results of a handshake: the secrets of the records that follow, and the numbers of messages.
 //!
 //! The library has no interface for any of this, but computes with our provider: the secrets are outputs of
 //! HMAC whose input has their labels, and handshake messages are plaintexts of the record cipher.
@@ -30,7 +30,7 @@ const BEFORE_LABEL: usize = 3;
 /// A secret from which the keys of one direction and epoch are derived.
 pub(crate) type Secret = Zeroizing<[u8; SECRET]>;
 
-/// What was observed of one session's handshake.
+/// Observations of one session's handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
     /// The first traffic secrets for data, of the client and of the server.

@@ -49,7 +49,7 @@ pub(crate) struct Opened {
     pub(crate) content: Bytes,
 }
 
-/// What a record of the peer means for the session.
+/// Meaning of the peer's record for the session.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     Data(Bytes),

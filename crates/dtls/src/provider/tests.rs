@@ -7,7 +7,7 @@ fn library() -> &'static dyn SupportedDtls13CipherSuite {
     *suites.find(|suite| suite.suite() == Aes128Gcm.suite()).expect("it has the suite")
 }
 
-/// What a cipher makes of a record, which the other deciphers.
+/// Ciphertext of a record, which the other deciphers.
 fn seal(cipher: &mut dyn Cipher, n: u8) -> Vec<u8> {
     let mut record = Buf::new();
     record.extend_from_slice(b"some data");
