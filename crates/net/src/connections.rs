@@ -393,7 +393,7 @@ pub(crate) trait AnyKind {
     fn abort(&mut self, now: Instant, handle: ConnectionHandle);
     /// A snapshot of a connection, as its application sees it.
     fn snapshot(&self, handle: ConnectionHandle) -> Option<ConnectionSnapshot>;
-    /// What repair did on a connection.
+    /// Repair counters of a connection.
     fn repair(&self, handle: ConnectionHandle) -> Option<RepairCounts>;
     /// The peer's fingerprint.
     fn peer(&self, handle: ConnectionHandle) -> Option<Fingerprint>;

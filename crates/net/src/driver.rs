@@ -257,7 +257,7 @@ impl Driver {
             }
             return None;
         }
-        // Where nothing can be sent, only other addresses have work before the tick.
+        // If nothing can be sent, only other addresses have work before the tick.
         let tick = blocked.then(|| self.shared.clock.now() + BLOCKED_TICK);
         state.awaited = state.poll_timeout(!blocked);
         let until = self.previous.as_ref().map(|previous| previous.until);

@@ -23,7 +23,7 @@ const MAX_HANDSHAKES: usize = 1024;
 /// The layers of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Above {
-    /// What secures it.
+    /// Security layer.
     pub(crate) security: Option<Security>,
     /// Repair, if the peer has it as well.
     pub(crate) repair: Option<RepairConfig>,
@@ -109,7 +109,7 @@ impl<C: Transport, M> Layers<C, M> {
     pub(crate) fn security(&self, number: usize) -> Option<&Layer<C>> {
         self.stack(number)?.security.as_ref()
     }
-    /// What repair did on a connection; `None` if its ends have not agreed on it.
+    /// Repair counters of a connection; `None` if its ends have not agreed on it.
     pub(crate) fn repair(&self, number: usize) -> Option<RepairCounts> {
         self.stack(number)?.repair.as_ref()?.counts()
     }

@@ -1,4 +1,4 @@
-//! What a connection reports to its socket.
+//! Reports of a connection to its socket.
 
 use bytes::Bytes;
 use whimbrel_proto::ConnectionError;

@@ -87,8 +87,7 @@ impl Setup {
             Some(latency) => {
                 let queue = self.config.send_queue.max_datagrams;
                 let repaired = self.repaired(RepairConfig { queue, ..RepairConfig::new(latency) });
-                // What waits above moves to the connection's own queue when the application closes, behind
-                // what is there.
+                // Datagrams queued above move to the connection's own queue at close, behind those there.
                 repaired.map_config(|config| {
                     let send_queue = config.send_queue.max_datagrams(queue + ABOVE);
                     config.send_queue(send_queue)

@@ -115,7 +115,7 @@ impl Socket {
         self.look(|connections, handle, _| connections.forgeries(handle)).unwrap_or(0)
     }
 
-    /// What repair did ([`Setup::repaired`](crate::Setup::repaired)); `None` if the ends have not agreed on
+    /// Repair counters ([`Setup::repaired`](crate::Setup::repaired)); `None` if the ends have not agreed on
     /// it, and once the connection has ended.
     pub fn repair(&self) -> Option<RepairCounts> {
         self.look(|connections, handle, _| connections.repair(handle)).flatten()

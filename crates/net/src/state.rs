@@ -44,7 +44,7 @@ pub(crate) struct Outlet {
     outbox: VecDeque<(SocketAddr, Transmit)>,
     /// The address is removed once its packets are sent.
     is_removed: bool,
-    /// What the kernel dropped at its socket.
+    /// Kernel drops at its socket.
     pub(crate) drops: KernelDrops,
     /// Wakes its driver.
     pub(crate) pending: Arc<Notify>,
@@ -78,7 +78,7 @@ pub(crate) struct State {
     pub(crate) outlets: BTreeMap<u64, Outlet>,
     /// Number of the next outlet.
     next_outlet: u64,
-    /// What the kernel dropped at the sockets of outlets that have ended.
+    /// Kernel drops at the sockets of outlets that have ended.
     earlier_drops: u64,
     /// Listener, host and sockets that still exist.
     pub(crate) handles: usize,
@@ -283,7 +283,7 @@ impl State {
     pub(crate) fn is_ending(&self, number: u64) -> bool {
         self.stopped || self.outlets.get(&number).is_none_or(|outlet| outlet.is_removed)
     }
-    /// What the kernel dropped at the sockets of all local addresses.
+    /// Kernel drops at the sockets of all local addresses.
     pub(crate) fn kernel_drops(&mut self) -> u64 {
         self.earlier_drops + self.outlets.values_mut().map(|outlet| outlet.drops.total()).sum::<u64>()
     }

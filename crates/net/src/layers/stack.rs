@@ -21,7 +21,7 @@ pub(super) struct Stack<C: Transport> {
     has_acted: bool,
 }
 
-/// What is below repair.
+/// Layers below repair.
 struct Lower<'a, C: Transport> {
     security: &'a mut Option<Layer<C>>,
     connection: &'a mut C,

@@ -287,7 +287,7 @@ impl Socket {
     ) -> Result<T, NetError> {
         wait(notify, || self.taken_now(&mut take).transpose()).await
     }
-    /// What `take` finds now.
+    /// Result of `take` now.
     pub(crate) fn taken_now<T>(
         &self,
         take: impl FnOnce(&mut Unread) -> Option<T>,
