@@ -36,7 +36,7 @@ pub trait Transport: sealed::Sealed {
     /// Holds the probes of path MTU discovery, or releases them.
     #[doc(hidden)]
     fn hold_path_probes(&mut self, now: Instant, holds: bool);
-    /// What both ends have agreed on for repair; `None` as long as they negotiate. Mostly that ends with the
+    /// Repair that both ends have agreed on; `None` as long as they negotiate. Mostly that ends with the
     /// handshake: a Response to another copy of a Request confirms nothing, however.
     #[doc(hidden)]
     fn repairs(&self) -> Option<Agreed>;
@@ -60,7 +60,7 @@ pub trait Transport: sealed::Sealed {
     fn new_start(stream: u64) -> Self::Event;
 }
 
-/// What both ends have agreed on for repair.
+/// Repair that both ends have agreed on.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Agreed {

@@ -68,7 +68,7 @@ impl RepairConfig {
     }
 }
 
-/// What the layer did.
+/// Layer counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RepairCounts {
     /// Of the data that this end sends.
@@ -79,7 +79,7 @@ pub struct RepairCounts {
     pub budget: Duration,
 }
 
-/// What is below the layer: the connection, and the security layer if there is one.
+/// The layers below repair: the connection, and security if there is one.
 pub trait Below<C> {
     /// The connection.
     fn connection(&mut self) -> &mut C;
@@ -168,7 +168,7 @@ impl<C: Transport> RepairLayer<C> {
         Self { config, phase: Phase::Opening, events: VecDeque::new() }
     }
 
-    /// What the layer did, also after the end; `None` while it does not repair.
+    /// Counters, also after the end; `None` while the layer does not repair.
     pub fn counts(&self) -> Option<RepairCounts> {
         match &self.phase {
             Phase::Repairing(ends) => Some(ends.counts()),
@@ -257,7 +257,7 @@ impl<C: Transport> RepairLayer<C> {
                 }
                 // An erasure, where its data may be wrong in any byte and there is no checksum of its parts.
                 Step::Damaged(payload) => {
-                    // What it solves for is delivered like the data of an arrival.
+                    // Data recovered with it is delivered as at an arrival.
                     if ends.in_parts && ends.arrival.is_some() {
                         let payload = core::mem::replace(payload, Payload::Bytes(Bytes::new()));
                         ends.receive(now, &payload);
@@ -439,7 +439,7 @@ impl<E: Clone> Ends<E> {
 
     fn receive(&mut self, now: Instant, payload: &Payload) {
         let Payload::Bytes(bytes) = payload else { return };
-        // What is no datagram of the layer is counted there.
+        // Datagrams of other layers are counted there.
         let _ = if wire::is_report(bytes) {
             self.sender.handle_packet(now, bytes)
         } else {

@@ -25,8 +25,8 @@ pub struct Datagram {
     pub deadline: Option<Instant>,
     /// Its place in a frame, for [repair](crate::repair); without repair it has no effect.
     pub mark: Mark,
-    /// What it is for: over several paths, the [scheduler](crate::multipath::SchedulerKind) may choose its
-    /// path by it.
+    /// Its purpose: over several paths, the [scheduler](crate::multipath::SchedulerKind) may choose its path
+    /// by it.
     pub purpose: Purpose,
 }
 

@@ -82,7 +82,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
         assert!(!ack.is_after(newest), "the capture shows all that was sent");
         let mut news = Vec::new();
         reader.read(ack, &packet.options, &mut news).unwrap();
-        // What a naive reader sees in this vector is known by now.
+        // All packets that this vector reports are known by now.
         for run in runs(ack, &packet.options).filter(|run| run.state.is_received()) {
             let mut number = run.oldest;
             while !number.is_after(run.newest) {

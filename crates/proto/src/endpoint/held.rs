@@ -1,4 +1,4 @@
-//! What an endpoint holds: connections over one path, or over several.
+//! Connections of an endpoint, over one path or over several.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -11,7 +11,7 @@ use super::Endpoint;
 use super::initial_sequence::{FourTuple, Secret};
 use crate::{ReceiveMeta, Transmit};
 
-/// Where packets come from and go to.
+/// Source or destination of packets.
 pub trait Address: Copy + Eq + Hash + Debug {
     /// The peer's address.
     fn remote(&self) -> SocketAddr;
@@ -44,15 +44,15 @@ pub enum Standing {
 /// A connection that an [`Endpoint`] can hold: a [`Connection`](crate::Connection) or a
 /// [`MultipathConnection`](crate::multipath::MultipathConnection).
 pub trait Held: Sized + Debug {
-    /// Where its packets come from and go to.
+    /// Source or destination of its packets.
     type Address: Address;
-    /// What it reports.
+    /// Its reports.
     type Event: Clone + PartialEq + Debug;
     /// Configuration of the connections that a port accepts.
     type Service: Debug;
-    /// What all connections of an endpoint share.
+    /// State shared by an endpoint's connections.
     type Common: Debug;
-    /// What the endpoint stores with each connection.
+    /// Data the endpoint stores with each connection.
     type Extra: Debug;
     /// The last event.
     const DRAINED: Self::Event;
@@ -69,7 +69,7 @@ pub trait Held: Sized + Debug {
     fn identifier(&self) -> Option<u64>;
     /// Its Service Code.
     fn service_code(&self) -> ServiceCode;
-    /// What the endpoint stores with it.
+    /// Data the endpoint stores with it.
     fn extra(&self) -> Self::Extra;
 
     /// Processes a packet.

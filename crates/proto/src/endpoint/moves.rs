@@ -35,7 +35,7 @@ const MIN_STRAGGLE: Duration = Duration::from_secs(1);
 /// A challenge is repeated when a packet arrives that many round-trip times later without the answer.
 const REPEAT_IN_RTT: u64 = 1;
 
-/// What the connections of an endpoint share for address changes.
+/// State for address changes, shared by an endpoint's connections.
 #[derive(Debug, Default)]
 pub struct Mobility {
     /// Secret from which the mobility keys of connections derive; `None` before the first such connection.

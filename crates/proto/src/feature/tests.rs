@@ -376,7 +376,7 @@ fn requests_are_checked() {
     assert_eq!(ask(F::SendNdpCount, Remote, &[2]), Err(ChangeError::Invalid(F::SendNdpCount)));
     assert_eq!(ask(F::SendLossEventRate, Remote, &[1]), Err(ChangeError::Unknown(F::SendLossEventRate)));
     assert_eq!(ask(F::Other(11), Remote, &[1]), Err(ChangeError::Unknown(F::Other(11))));
-    // What is in force already is not asked for.
+    // A value already in force is not requested.
     assert_eq!(ask(F::SendNdpCount, Remote, &[0]), Ok(()));
     assert!(client.negotiation.is_quiet());
 }

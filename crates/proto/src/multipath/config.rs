@@ -18,10 +18,10 @@ pub enum Dialect {
     /// The drafts of 2024, as in Linux kernels with MP-DCCP: the code of MP_JOIN covers the Connection
     /// Identifier and one nonce, and MP_ADDADDR and MP_REMOVEADDR have no nonce.
     ///
-    /// Where these kernels deviate from the drafts, this follows the kernels: each packet carries at most one
-    /// signal, and each MP_CONFIRM one confirmation, which for MP_PRIO leaves on the subflow concerned; the
-    /// bytes of an IPv4 address in MP_ADDADDR are in reverse order; and a datagram without data, by which a
-    /// kernel sends a signal, is not delivered.
+    /// This follows the kernels where they deviate from the drafts: each packet carries at most one signal,
+    /// and each MP_CONFIRM one confirmation, which for MP_PRIO leaves on the subflow concerned; the bytes of
+    /// an IPv4 address in MP_ADDADDR are in reverse order; and a datagram without data, by which a kernel
+    /// sends a signal, is not delivered.
     Draft2024,
 }
 

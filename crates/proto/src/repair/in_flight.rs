@@ -18,7 +18,7 @@ pub(super) struct Entry {
     below: DatagramId,
     /// The application's identifier, if the datagram is the application's.
     pub(super) of_application: Option<DatagramId>,
-    /// What the sender called it; `None` for a report.
+    /// Repair sender's record; `None` for a report.
     pub(super) sent: Option<Sent>,
 }
 

@@ -35,7 +35,7 @@ struct Undo {
     missing: u32,
 }
 
-/// What is known of the path's reordering, and of lost packets that may arrive.
+/// Known reordering of the path, and lost packets that may arrive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reordering {
     law: ReorderWindow,

@@ -200,7 +200,7 @@ fn a_close_request_leaves_no_time_for_the_queue() {
         .iter()
         .filter(|event| matches!(event, Event::DatagramDropped { reason: DropReason::ConnectionEnded, .. }));
     assert_eq!(dropped.count(), 4);
-    // What was on its way when the server asked still gets through.
+    // Data in flight when the server asked still gets through.
     pair.run_for(millis(100));
     assert_eq!(pair.received(End::Server), [1]);
 }

@@ -83,7 +83,7 @@ fn a_full_receive_queue_drops_data_and_reports_it() {
     assert_eq!(learnt(&pair.client_events), expected);
     assert_eq!(pair.client.snapshot().sender.marked, 2, "the congestion control learns it");
     assert_eq!(pair.client.snapshot().statistics.datagrams_lost_at_peer, 2);
-    // What was taken made room.
+    // Reading made room.
     pair.send(End::Client, 9);
     pair.run_for(millis(100));
     assert_eq!(pair.received(End::Server), [0, 1, 2, 9]);

@@ -121,7 +121,7 @@ fn what_cannot_be_read_or_not_be_done_resets_after_mandatory() {
     assert_eq!(mandatory(change(99, &[1])), failure([32, 99, 1]));
     assert_eq!(mandatory(change(3, &[0, 0, 0, 0, 0, 31])), failure([32, 3, 0]));
     assert_eq!(mandatory(change(1, &[77])), failure([32, 1, 77]));
-    // What can be done is done.
+    // Valid changes succeed.
     assert_eq!(mandatory(change(3, &[0, 0, 0, 0, 0, 32])), None);
     assert_eq!(mandatory(DccpOption::Timestamp(9)), None);
     assert_eq!(mandatory(DccpOption::SlowReceiver), None);

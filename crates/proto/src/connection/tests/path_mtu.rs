@@ -88,7 +88,7 @@ fn a_path_that_narrows_costs_some_seconds_of_datagrams() {
     let first = first.expect("the connection recovers") * 10;
     assert!(first <= 8_000 && arrived(&pair) > 100, "{first} ms");
     assert!(pair.client.snapshot().max_datagram <= 1250 - 52);
-    // What waited and had become too large is not sent any more.
+    // Queued datagrams now too large are not sent any more.
     let last = pair.sent_by(End::Client, PacketType::Data);
     assert!(last.iter().rev().take(50).all(|sent| sent.packet.encoded_len() <= 1250));
 }
@@ -225,7 +225,7 @@ fn over_a_change(change: PathChange, before: usize, after: usize) -> (usize, Dur
     pair.server_events.clear();
     let dropped = pair.client.snapshot().statistics.datagrams_dropped;
     let start = pair.now;
-    // What is under way arrives by the old path.
+    // Packets in flight arrive by the old path.
     pair.run_for(Duration::from_millis(100));
     pair.server_events.clear();
     let now = pair.now;

@@ -111,7 +111,7 @@ fn a_sync_acknowledges_nothing_that_an_ack_would() {
         pair.inject(End::Client, packet);
         let holds = pair.client.snapshot().holdings.ack_vectors_sent;
         assert_eq!(holds < before, forgets, "{holds} of {before}");
-        // Whether the drop is reported once more.
+        // Is the drop reported again?
         pair.forget();
         pair.client.fx.outbound.request_ack();
         pair.drain();

@@ -202,7 +202,7 @@ proptest! {
     ) {
         let filters = [Filter::None, Filter::Address, Filter::AddressAndPort];
         let mut net = filtered(client_filter.map(|n| filters[n]), server_filter.map(|n| filters[n]));
-        // Where nothing keeps the Request from a server that is not there yet, it is refused.
+        // Without a filter, a Request to a server that is not there yet is refused.
         let is_open = matches!(server_filter, None | Some(0));
         let client_late = if is_open { client_late.max(server_late) } else { client_late };
         net.lost = lost;

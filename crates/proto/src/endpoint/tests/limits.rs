@@ -125,7 +125,7 @@ fn a_client_that_returns_its_cookie_takes_the_place_of_one_that_has_not_confirme
     assert!(serves_others(&mut net));
     let seen = net.at(1).snapshot();
     assert_eq!((seen.accepted, seen.half_open), (20, 19), "one of them had to go");
-    // Where all have confirmed, none has to.
+    // If all have confirmed, none has to.
     for host in 1..=19 {
         assert!(Attacker::new(([198, 51, 100, host], 6511)).open(&mut net));
     }

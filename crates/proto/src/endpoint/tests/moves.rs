@@ -154,7 +154,7 @@ fn a_client_whose_nat_mapping_is_lost_is_found_within_round_trips() {
     // 10 ms each way: a Reset, a Move, a challenge, its echo, and the confirmation.
     pair.net.run_for(millis(130));
     pair.assert_moved(outside(1), outside(2));
-    // What came from nowhere is lost; nothing else.
+    // Only datagrams from nowhere are lost.
     assert_eq!(pair.net.datagrams_at(1), 0);
     pair.exchange(10);
     assert_eq!((pair.net.datagrams_at(1), pair.net.datagrams_at(2)), (10, 10));
@@ -392,7 +392,7 @@ fn a_client_that_has_moved_can_close() {
 
 #[test]
 fn a_move_is_part_of_the_encoded_packet() {
-    // What the authenticator covers survives the wire.
+    // The authenticated bytes survive the wire.
     let mut pair = Pair::new();
     pair.tell_client(PathChange::Keep);
     pair.net.run_for(millis(5));

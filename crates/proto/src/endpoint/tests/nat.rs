@@ -33,7 +33,7 @@ impl Nat {
     }
     fn lets_in(&self, from: SocketAddr) -> bool {
         match self.filter {
-            // What the host sent on another occasion, to find its outside address, made the mapping.
+            // Earlier packets, sent to find the host's outside address, made the mapping.
             Filter::None => true,
             Filter::Address => self.sent_to.iter().any(|to| to.ip() == from.ip()),
             Filter::AddressAndPort => self.sent_to.contains(&from),

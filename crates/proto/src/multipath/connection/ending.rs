@@ -23,7 +23,7 @@ impl MultipathConnection {
         self.cx.phase = Phase::Over;
         self.subflows.hold_closes(false);
         self.discard_unsent();
-        // What waits for its predecessors is delivered now.
+        // Data waiting for predecessors is delivered.
         self.release(Instant::FAR_FUTURE);
         self.fx.events.push(MultipathEvent::Closed(error));
     }
@@ -57,8 +57,8 @@ impl MultipathConnection {
         let Phase::Closing { step, by_peer } = self.cx.phase else { return };
         let has_others = self.subflows.has_live();
         let is_orderly = matches!(error, ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer);
-        // What the peer had sent before it answered arrives before the Reset on the same path. A path that
-        // has failed is not waited for, unless it has failed in the other direction only.
+        // Data that the peer sent before answering arrives before the Reset on the same path. A path that has
+        // failed is not waited for, unless it has failed in the other direction only.
         let is_heard = |subflow: &Subflow| now.saturating_since(subflow.heard) < MIN_ARRIVAL_TIME;
         let may_receive =
             |subflow: &Subflow| subflow.may_receive() && (subflow.watch.is_alive() || is_heard(subflow));

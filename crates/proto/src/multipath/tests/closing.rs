@@ -33,7 +33,7 @@ fn a_client_closes_all_subflows_with_the_servers_key() {
     world.send(End::Client, 5);
     world.command(End::Client, |connection, now| connection.close(now));
     world.run_for(Duration::from_millis(500));
-    // What was queued before still leaves.
+    // Data queued before still leaves.
     assert_eq!(world.received(End::Server), [5]);
     for line in 0..2 {
         assert_eq!(carriers(&world, End::Client, line, 10), [PacketType::Close]);

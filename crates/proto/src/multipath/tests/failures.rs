@@ -106,7 +106,7 @@ fn break_before_make_keeps_the_connection() {
     let received = world.received(End::Server);
     assert_eq!(received[received.len() - 50..], (100..150).collect::<Vec<_>>());
     assert!(received.windows(2).all(|pair| pair[0] < pair[1]), "in order");
-    // What waited during the outage was sent afterwards.
+    // Data queued in the outage was sent afterwards.
     assert!((50..70).all(|number| received.contains(&number)), "{received:?}");
     assert_eq!(world.received(End::Client), (500..550).collect::<Vec<_>>());
 }

@@ -103,7 +103,7 @@ fn coded_data_survive_the_silent_failure_of_the_faster_path_in_time() {
     pair.run_for(LATENCY * 2);
     let late = pair.sent.len() - pair.in_time(LATENCY + Duration::from_millis(10));
     assert_eq!((late, pair.arrived.len()), (0, pair.sent.len()), "{:?}", pair.counts());
-    // What was lost is sent again on the other path, and of the data one in ten at most is copied.
+    // Lost data is sent again on the other path, and one datagram in ten at most is copied.
     assert!(pair.counts().sent.repeats > 10, "{:?}", pair.counts());
     assert!(pair.packets() <= 1.2, "{}", pair.packets());
 }

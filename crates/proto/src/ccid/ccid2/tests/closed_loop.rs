@@ -352,7 +352,7 @@ fn packets_that_are_only_late_do_not_reduce_the_window() {
     let window = path.average_window(Duration::from_secs(300));
     let without = mean_window(&Ccid2::default(), 1_600, Treatment::Lose, 60);
     assert!((0.9..1.1).contains(&(window / without)), "{window}, and {without} without reordering");
-    // What was lost is known, and nothing else.
+    // All losses are known, and nothing else.
     let lost = path.sender.snapshot().lost;
     assert!(lost.abs_diff((path.next_data - START) / 1_600) <= 1, "{lost} lost");
 }

@@ -50,7 +50,7 @@ fn a_path_that_is_reset_is_like_that_of_a_new_connection() {
     assert_eq!(sender.sender.loss_event_rate, Some(0.0));
     change(&mut pair, End::Server, PathChange::Reset, HOME, AWAY);
     assert_eq!(pair.server().snapshot().receiver.loss_event_rate, Some(0.0));
-    // Where nothing is lost any more, it doubles every round-trip time from then on.
+    // Without further losses, the rate doubles every round-trip time from then on.
     pair.deliver_all();
     send_greedily(&mut pair, End::Client, Duration::from_secs(3));
     let after = pair.client.snapshot();

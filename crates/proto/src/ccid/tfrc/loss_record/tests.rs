@@ -216,7 +216,7 @@ fn a_synthetic_history_while_probing_stands_for_eight_intervals() {
     record.update(seq(654), &report(0, &[(9, 1, 10), (604, 1, 605), (5, 0, 400)]));
     assert_eq!(record.lengths(Interval::counted)[..3], [10.0, 605.0, 400.0]);
     assert_eq!(record.lengths(Interval::counted).len(), HISTORY);
-    // What was lost before is not forgotten: two events of the old history.
+    // Earlier losses are not forgotten: two events of the old history.
     assert_eq!(record.losses(), 4);
 }
 

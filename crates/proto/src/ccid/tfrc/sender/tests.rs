@@ -278,7 +278,7 @@ fn a_report_overtaken_by_an_acknowledgement_without_one_counts() {
     acknowledge(&mut sender, 1010, 10, &clean(10, 70_000));
     let after = sender.snapshot();
     assert_eq!(after.receive_rate, Some(DataRate::from_bytes_per_second(70_000.0)));
-    // What is older than the last report does not.
+    // Reports older than the last do not.
     acknowledge(&mut sender, 1020, 9, &clean(9, 80_000));
     assert_eq!(sender.snapshot(), after);
 }
