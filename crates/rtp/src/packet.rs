@@ -16,7 +16,7 @@ const END: u8 = 15;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtpPacket<'a> {
     header: &'a [u8; HEADER],
-    /// What follows the fixed header.
+    /// Bytes after the fixed header.
     rest: &'a [u8],
 }
 

@@ -24,8 +24,8 @@ fn compound_packets_are_walked_to_their_end() {
 
 #[test]
 fn encrypted_ones_have_a_first_header_that_fits() {
-    // What follows the first eight bytes is encrypted; the index and a tag of 80 bits follow (RFC 3711,
-    // Section 3.4).
+    // All after the first eight bytes is encrypted; the index and a tag of 80 bits follow (RFC 3711, Section
+    // 3.4).
     let mut bytes = [&REPORT[..], &DESCRIPTION, &[0x80, 0, 0, 1], &[0x5a; 10]].concat();
     bytes[8..44].iter_mut().for_each(|byte| *byte ^= 0xa7);
     assert_eq!(ControlPacket::parse(&bytes), Some(ControlPacket { sender: 9, is_whole: false }));

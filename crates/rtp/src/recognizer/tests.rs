@@ -15,8 +15,7 @@ fn rtp(source: u32, sequence: u16, timestamp: u32, marker: bool, payload: &[u8])
     [&[0x80, kind, high, low][..], &timestamp.to_be_bytes(), &source.to_be_bytes(), payload].concat()
 }
 
-/// What becomes of datagrams that come every 10 ms: the numbers of their frames, `None` for those that are no
-/// RTP.
+/// Frame numbers of datagrams that come every 10 ms; `None` for those that are no RTP.
 fn frames(flow: &mut Recognizer, datagrams: impl IntoIterator<Item = Vec<u8>>) -> Vec<Option<u32>> {
     let classify = |(n, datagram): (u64, Vec<u8>)| match flow.classify(ms(10 * n), &datagram, None) {
         Kind::Media(media) => Some(media.frame.number),
@@ -157,7 +156,7 @@ fn evidence_is_lost_again_and_a_restart_is_not_the_end_of_it() {
     let renewed = numbered(|n| rtp(10, n as u16, n * 960, false, b"x"));
     assert_eq!(frames(&mut flow, renewed).iter().position(Option::is_some), Some(5));
     assert!(flow.is_rtp() && flow.has_source(10));
-    // What stays the same in each datagram is no stream any more.
+    // Equal headers in each datagram are no stream.
     let mut flow = Recognizer::new(false);
     frames(&mut flow, numbered(|n| rtp(9, n as u16, n * 960, false, b"x")));
     let constant = frames(&mut flow, numbered(|_| rtp(9, 7, 7, false, b"x")));

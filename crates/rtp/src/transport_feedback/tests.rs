@@ -116,7 +116,7 @@ fn messages_of_other_implementations_are_read_and_written() {
         assert_eq!(found, received, "{index}");
         let again = encoded(&decoded);
         assert_eq!(TransportFeedback::decode(&again), Ok(decoded), "{index}");
-        // Where the other one has chosen the same chunks, all bytes are equal, except padding.
+        // If the other encoder chose the same chunks, all bytes but the padding are equal.
         if matches!(index, 0 | 3) {
             let length = bytes.len() - usize::from(bytes[bytes.len() - 1]);
             assert_eq!(again[..length], bytes[..length], "{index}");
