@@ -1,4 +1,4 @@
-//! What the page shows: series over time, events, tables and sentences.
+//! Content of the page: series over time, events, tables and sentences.
 
 use std::collections::VecDeque;
 
@@ -52,7 +52,7 @@ impl Panel {
 /// A track: a connection, a flow, a link, a medium.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Track {
-    /// What it is: `connection`, `flow`, `link`, `medium`.
+    /// Kind: `connection`, `flow`, `link`, `medium`.
     pub kind: &'static str,
     /// Its name.
     pub name: String,
@@ -101,7 +101,7 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// What the page shows. Bounded: of a long time the last part, of many tracks the newest.
+/// Page content. Bounded: of a long time the last part, of many tracks the newest.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     title: String,
@@ -118,7 +118,7 @@ pub struct Recording {
     position: Position,
 }
 
-/// How much of a recording somebody knows.
+/// A reader's position in a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Position {
     schema: u64,
@@ -271,8 +271,8 @@ impl Recording {
         })
     }
 
-    /// What was added since a position, as the page reads it; `None` if series have come or more was added
-    /// than is kept.
+    /// Additions since a position, as the page reads them; `None` if series have come or more was added than
+    /// is kept.
     pub(crate) fn since(&self, known: Position) -> Option<Value> {
         let now = self.position;
         let new = |now: u64, known: u64, kept: usize| {

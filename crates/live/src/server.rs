@@ -56,7 +56,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const EVENTS: &str = "text/event-stream";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What a program serves in addition to the page.
+/// Content served in addition to the page.
 pub trait Pages: Send + Sync + 'static {
     /// The state as JSON: `/`, for clients that do not ask for HTML.
     fn state(&self) -> serde_json::Value;
@@ -93,7 +93,7 @@ pub struct Asked {
     pub from: IpAddr,
 }
 
-/// What became of a request that changes something.
+/// Result of a request that changes something.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Changed {
     /// Something is new: its path, and the type and text of the answer.
@@ -111,7 +111,7 @@ impl Pages for Feed {
     }
 }
 
-/// Where a page is served. As text, its URL, with the token that others need, unless somebody chose it.
+/// Address of a page. As text, its URL, with the token that others need, unless somebody chose it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Served {
     /// The address.
@@ -270,7 +270,7 @@ async fn answer<B: Body + Unpin>(
     response
 }
 
-/// What a request would change at `place`: `None` for nothing, what it would remove for a DELETE.
+/// Change requested at `place`: `None` for nothing, the object to remove for a DELETE.
 fn place_of_change<B>(request: &Request<B>, place: &str) -> Option<Option<String>> {
     let rest = request.uri().path().strip_prefix(place)?;
     match *request.method() {
@@ -296,7 +296,7 @@ async fn text_of(body: &mut (impl Body + Unpin)) -> Option<String> {
 /// The path of the recording so far as a file.
 const RECORDING: &str = "/recording.html";
 
-/// What a path has: its code, type and content.
+/// Code, type and content of a path.
 fn content<B>(request: &Request<B>, feed: &Feed, pages: &dyn Pages) -> (StatusCode, &'static str, Content) {
     let path = request.uri().path();
     match path {
