@@ -168,7 +168,7 @@ impl Arrivals {
         }
     }
 
-    /// What became of them.
+    /// Their outcomes.
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
     }

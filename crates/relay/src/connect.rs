@@ -33,7 +33,7 @@ const LAST_RETRY: StdDuration = StdDuration::from_secs(30);
 /// The near end of a relay.
 #[derive(Debug)]
 pub struct Near {
-    /// What both ends have.
+    /// Common options.
     pub options: Options,
     /// The far end.
     pub host: HostPort,

@@ -50,7 +50,7 @@ impl Programs {
     }
 }
 
-/// What a program says of the datagrams that it sends at a port.
+/// Payload of a program's datagrams at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Payload {
     /// Nothing: the relay looks whether they are RTP.

@@ -15,7 +15,7 @@ const NEWS: f64 = 0.95;
 /// Growth of the rate per update.
 const GROWTH: f64 = 1.02;
 
-/// What limits the rate of an encoder, besides the allowed one.
+/// Limits of an encoder's rate, besides the allowed one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Room {
     /// Age up to which a datagram that is sent arrives in time.

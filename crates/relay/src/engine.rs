@@ -161,7 +161,7 @@ impl<'a> Engine<'a> {
                     }
                     let is_idle = pace.is_idle() && self.carriage.is_at_rest();
                     if !is_idle {
-                        // Whether bulk data may leave is known with the next update.
+                        // The next update decides if bulk data may leave.
                         pace.mark();
                     }
                     self.update(lines);
@@ -182,7 +182,7 @@ impl<'a> Engine<'a> {
                     for line in Box::pin(watch.apply(change, link)).await {
                         lines.notify(&Notice::Path(&line))?;
                     }
-                    // What has ended is not left in the state for programs.
+                    // The state for programs has no ended path.
                     self.update(lines);
                 }
                 () = self.viewing.request() => {
@@ -211,7 +211,7 @@ impl<'a> Engine<'a> {
         let link = self.link;
         let (now, mut limit) = (link.now(), BATCH);
         if self.packet_time > LONG && self.carriage.queue().is_urgent(now) {
-            // What is handed over now would stand before what is more urgent.
+            // Data handed over now would delay more urgent data.
             if link.view().is_some_and(|view| view.queued_datagrams > 0) {
                 self.held_until = Some(now + (self.packet_time / 8).min(PATIENCE));
                 return Ok(());

@@ -22,7 +22,7 @@ pub(crate) enum Change {
     NewStart(u64),
 }
 
-/// What a program knows of the link before the system does.
+/// A program's early knowledge of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outage {
     /// The link will be lost.

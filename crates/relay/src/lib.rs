@@ -125,7 +125,7 @@ const QUEUE: usize = 4;
 /// Longest time for which a datagram waits for earlier ones from a slower path, unless another is set.
 const ACROSS_PATHS: Duration = Duration::from_millis(150);
 
-/// What a user has set and cannot be used.
+/// A setting that cannot be used.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct Refused(pub String);

@@ -19,7 +19,7 @@ const CLOSE_TIME: std::time::Duration = std::time::Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) socket: Socket,
-    /// What chooses among several paths at this end; `None` over one.
+    /// Scheduler of paths at this end; `None` over one.
     pub(crate) scheduler: Option<SchedulerKind>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct View {
     pub(super) is_frozen: bool,
     pub(super) queued_datagrams: usize,
     pub(super) queued_bytes: usize,
-    /// What the ledger takes from it.
+    /// Counters for the ledger.
     pub(super) observed: Observed,
     /// Losses of the peer's packets that were not due to congestion.
     pub(super) lost_wireless: u64,
@@ -53,7 +53,7 @@ pub struct PathView {
     pub local: SocketAddr,
     /// The peer's.
     pub remote: SocketAddr,
-    /// What it does.
+    /// Its state.
     pub state: PathState,
     /// RFC 9897, Section 3.2.10: 0 not used, 1 standby, 2 secondary, 3 to 15 primary.
     pub priority: u8,
@@ -73,7 +73,7 @@ pub struct PathView {
     pub lost: u64,
 }
 
-/// What a path does.
+/// State of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PathState {
@@ -138,7 +138,7 @@ impl Link {
     pub(super) fn shrink(&self) {
         self.socket.shrink_to_fit();
     }
-    /// What a ledger takes from the link's state; `None` once it has ended.
+    /// Counters of the link for a ledger; `None` once it has ended.
     pub(crate) fn observed(&self) -> Option<Observed> {
         self.view().map(|view| view.observed)
     }

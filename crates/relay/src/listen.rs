@@ -29,7 +29,7 @@ const REPLACED: usize = 2048;
 /// The far end of a relay.
 #[derive(Debug)]
 pub struct Far {
-    /// What both ends have.
+    /// Common options.
     pub options: Options,
     /// The programs that take the datagrams.
     pub to: Programs,

@@ -1,4 +1,4 @@
-//! What the live page shows of a relay: its connections over time.
+//! Content of a relay's live page: its connections over time.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What an end says about itself and its connections while it runs.
+//! Messages of an end on itself and its connections while it runs.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::edge::address::ProgramAddress;
 use crate::edge::ledger::Sums;
 use crate::edge::ledger::streams::StreamFigures;
 
-/// What an end says about itself, or about a connection.
+/// Message of an end on itself, or on a connection.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Notice<'a> {
@@ -28,7 +28,7 @@ pub enum Notice<'a> {
     Listening {
         /// Its UDP address.
         at: SocketAddr,
-        /// Where datagrams go.
+        /// Addresses of programs.
         to: &'a [ProgramAddress],
         /// This end's key; `None` without encryption.
         key: Option<Fingerprint>,
@@ -52,7 +52,7 @@ pub enum Notice<'a> {
     Figures(&'a Figures),
     /// A connection has ended, or an attempt to connect, for this reason.
     Ended(&'a str),
-    /// What a user should know.
+    /// Text for the user.
     Warning(&'a str),
 }
 
@@ -71,7 +71,7 @@ pub struct Figures {
     pub receive_rate: DataRate,
     /// The rate that congestion control allows, in bit/s; `None` if it is unlimited or unknown.
     pub allowed_rate_bps: Option<f64>,
-    /// What remains of that for the bits of an encoder.
+    /// Part of that for the bits of an encoder.
     pub encoder_rate_bps: Option<f64>,
     /// Round-trip time.
     pub rtt_s: Option<f64>,
@@ -91,7 +91,7 @@ pub struct Figures {
     pub repair: Option<RepairView>,
 }
 
-/// What the engine adds to the state of a connection.
+/// The engine's part of a connection's state.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
     pub(super) sums: Sums,

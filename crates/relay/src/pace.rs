@@ -17,7 +17,7 @@ const GLANCE_TIME: Duration = Duration::from_millis(20);
 /// Time between two updates while there is no traffic.
 const REST_TIME: Duration = Duration::from_secs(5);
 
-/// What is due.
+/// Due task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Due {
     /// An update.

@@ -67,9 +67,9 @@ pub struct PipeFar {
 /// The program's side of a pipe, such as its standard input and output.
 #[derive(Debug)]
 pub struct Streams {
-    /// What is sent: the end of the near end's input ends the connection.
+    /// Data to send: the end of the near end's input ends the connection.
     pub input: mpsc::Receiver<std::io::Result<Bytes>>,
-    /// What arrives.
+    /// Data received.
     pub output: mpsc::Sender<Bytes>,
 }
 
@@ -89,14 +89,14 @@ impl Count {
     }
 }
 
-/// What a pipe has carried.
+/// Totals of a pipe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Carried {
-    /// What the program gave.
+    /// From the program.
     pub sent: Count,
-    /// What it got.
+    /// To it.
     pub received: Count,
-    /// What became of the datagrams of both directions.
+    /// Fates of the datagrams of both directions.
     pub sums: Sums,
 }
 
@@ -249,7 +249,7 @@ async fn forward(
             }
         }
     };
-    // What arrived before the end.
+    // Arrivals before the end.
     while link.recv_many(&mut arrived, BATCH).await.is_ok() {
         if !write(&mut arrived, &output, &mut received, &ledger).await {
             break;

@@ -38,7 +38,7 @@ pub(super) struct NearPorts {
     programs: BTreeMap<Flow, NearProgram>,
     /// The UDP ports, by the number of the port on the connection.
     udp_ports: Vec<u16>,
-    /// What a user says of the datagrams at each port.
+    /// The user's description of each port.
     streams: Vec<Stream>,
     /// A flow whose program is a new one.
     renewed: Option<Flow>,
@@ -81,7 +81,7 @@ impl Drop for FarFlow {
     }
 }
 
-/// What the ledger knows of a socket: datagrams that the kernel dropped, those at whose address nothing
+/// Socket counters in the ledger: datagrams that the kernel dropped, those at whose address nothing
 /// listens, and those to whose address there is no way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
@@ -227,7 +227,7 @@ impl Ports {
             Self::Far(_) | Self::Embedded(_) => Ok(Vec::new()),
         }
     }
-    /// What is known of the datagrams that programs will send. `video`: the codec of all of them, if known.
+    /// Known kinds of the datagrams of programs. `video`: the codec of all of them, if known.
     pub(super) fn sends(&self, video: Option<Codec>) -> Sends {
         match self {
             Self::Embedded(ports) => ports.sends(),
@@ -280,7 +280,7 @@ impl Ports {
         self.arrivals().set_connected(is_connected);
     }
 
-    /// What a user says of the datagrams that the programs send, by the number of the port.
+    /// The user's descriptions of the programs' datagrams, by the number of the port.
     pub(super) fn streams(&self) -> Vec<Stream> {
         match self {
             Self::Near(near) => near.streams.clone(),
@@ -334,7 +334,7 @@ impl Ports {
             Self::Embedded(ports) => ports.flows(),
         }
     }
-    /// What became of the datagrams.
+    /// Fates of datagrams.
     pub(super) fn ledger(&self) -> &Ledger {
         self.arrivals().ledger()
     }

@@ -81,7 +81,7 @@ pub(super) struct Connection {
     pub(super) repair: Option<RepairView>,
     #[serde(flatten)]
     pub(super) sums: Sums,
-    /// What became of the datagrams of each stream.
+    /// Fate of the datagrams of each stream.
     pub(super) streams: Vec<StreamFigures>,
 }
 

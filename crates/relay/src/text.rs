@@ -1,4 +1,4 @@
-//! What peers and files say, for messages: without control of the terminal, and of bounded length.
+//! Texts of peers and files in messages: without control of the terminal, and of bounded length.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 /// The longest quotation of a peer, in characters.
 const LONGEST_QUOTATION: usize = 300;
 
-/// What a peer says, for a message: one line of bounded length.
+/// A peer's text in a message: one line of bounded length.
 pub fn quoted(text: &str) -> String {
     printable(&shortened(text, LONGEST_QUOTATION)).replace('\n', "\\n").replace('\t', "\\t")
 }

@@ -100,7 +100,7 @@ pub(super) struct Viewing {
 }
 
 impl Drop for Viewing {
-    /// What the connection showed gives way to others.
+    /// Makes room on the page for other videos.
     fn drop(&mut self) {
         if let Some(screen) = &self.screen {
             let mut state = screen.lock();
@@ -222,7 +222,7 @@ impl Screen {
         state.candidates.iter().chain(shown).for_each(|each| each.ask.notify_one());
     }
 
-    /// What a browser asks for by HTTP.
+    /// Serves a browser's request.
     pub(super) fn change(&self, asked: &Asked) -> Changed {
         let Some(name) = &asked.removes else { return self.open(asked) };
         let mut state = self.lock();
@@ -269,7 +269,7 @@ impl Screen {
         state.viewers.retain(|viewer| viewer.name != name);
         self.0.count.store(state.viewers.len(), Ordering::Relaxed);
         if state.viewers.is_empty() {
-            // What comes until somebody watches again is not seen here.
+            // Streams are not followed until somebody watches again.
             state.shown = None;
             state.candidates.clear();
         }

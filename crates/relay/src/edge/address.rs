@@ -42,7 +42,7 @@ pub enum AddressError {
     Unspecified {
         /// The address.
         address: IpAddr,
-        /// Whose address was expected.
+        /// Expected kind of address.
         whose: &'static str,
         /// One that 127.0.0.1 is the address of.
         here: &'static str,
@@ -66,7 +66,7 @@ pub enum AddressError {
     Value {
         /// The option with its value.
         option: String,
-        /// What was expected.
+        /// Expected value.
         expected: &'static str,
     },
     /// An option of multicast groups.
@@ -188,7 +188,7 @@ pub async fn connect_tcp(addresses: &[SocketAddr]) -> anyhow::Result<TcpStream> 
 
 /// The failures of all addresses of a server as one: the only one as it is, otherwise each with its address.
 pub fn joined(mut failures: Vec<(SocketAddr, anyhow::Error)>) -> anyhow::Error {
-    // What the user can change: a refusal of keys rather than an address that is not reached.
+    // Failure that the user can mend: a refusal of keys rather than an unreachable address.
     let telling = |error: &anyhow::Error| {
         error.chain().any(|cause| matches!(cause.downcast_ref(), Some(NetError::Security(_))))
     };
@@ -220,7 +220,7 @@ pub struct ProgramAddress {
     source: Option<Ipv4Addr>,
     /// The number of networks that datagrams to the group may pass.
     ttl: Option<u8>,
-    /// What the datagrams are that programs send there.
+    /// Kind of the datagrams that programs send there.
     stream: Stream,
 }
 
@@ -389,7 +389,7 @@ impl ProgramAddress {
         Ok(Interface { index, v4 })
     }
 
-    /// What the datagrams are that programs send there.
+    /// Kind of the datagrams that programs send there.
     pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
@@ -446,7 +446,7 @@ pub(crate) struct Program {
     /// The interface, if it is a multicast group.
     pub(crate) interface: Option<Interface>,
     pub(crate) ttl: Option<u8>,
-    /// What its answers are.
+    /// Kind of its answers.
     pub(crate) stream: Stream,
 }
 

@@ -27,7 +27,7 @@ const RATE_WEIGHT: f64 = 1.0 / 8.0;
 /// The size that datagrams are expected to have.
 const EXPECTED_SIZE: f64 = 1200.0;
 
-/// What the transport says to a datagram.
+/// The transport's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Handed {
     Accepted,
@@ -37,7 +37,7 @@ pub(crate) enum Handed {
     TooLarge(usize),
 }
 
-/// What became of a datagram that was passed to a local program.
+/// Fate of a datagram that was passed to a local program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Delivery {
     /// The system has taken it. That nothing listens at the address is known later, if at all.
@@ -60,7 +60,7 @@ pub(crate) struct Arrival {
 #[derive(Debug)]
 pub(crate) struct Carriage {
     queue: Lanes,
-    /// What a user says of the datagrams, by the number of the port.
+    /// The user's streams, by the number of the port.
     streams: Vec<Stream>,
     kinds: FlowKinds,
     ledger: Ledger,
@@ -98,7 +98,7 @@ impl Carriage {
             drops: Drops::default(),
             reporting: Reporting::new(announces),
             divider: Divider::default(),
-            // What was begun in time may take as long again.
+            // A datagram begun in time may take twice that.
             joiner: Joiner::new(stale * 2, room),
             outbox: Outbox::default(),
             inbox: Inbox::default(),

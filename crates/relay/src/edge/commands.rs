@@ -153,7 +153,7 @@ impl Inbox {
         self.next = number + 1;
         self.held.pop_first().map(|(_, (_, bytes))| bytes)
     }
-    /// What a report says.
+    /// State for a report.
     pub(crate) fn state(&self) -> Received {
         self.received
     }

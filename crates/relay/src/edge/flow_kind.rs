@@ -1,4 +1,4 @@
-//! What the datagrams of the flows are: parts of RTP's frames, RTCP, or others.
+//! Kinds of the flows' datagrams: parts of RTP's frames, RTCP, or others.
 //!
 //! Only a flow with evidence of RTP ([`Recognizer`]) has frames. RTCP is known by its structure, in flows
 //! with such evidence in either direction (RFC 5761), and at the port that follows one of theirs (RFC 3550,
@@ -63,7 +63,7 @@ pub(crate) enum Kind {
     Part { frame: Frame, disposable: bool },
 }
 
-/// What is known beforehand of the datagrams that local programs send at each port.
+/// Announced kinds of the datagrams that local programs send at each port.
 #[derive(Clone, Debug)]
 pub(crate) enum Sends {
     /// The datagrams of all ports are alike: RTP if a codec is given.
@@ -98,7 +98,7 @@ impl Sends {
             port.store(number, Ordering::Relaxed);
         }
     }
-    /// What the datagrams of a port are.
+    /// Kind of a port's datagrams.
     pub(crate) fn of(&self, port: u8) -> Payload {
         match self {
             Self::All(video) => video.map_or(Payload::Unknown, Payload::Video),
@@ -116,7 +116,7 @@ impl Sends {
     }
 }
 
-/// What is said of the flows beforehand.
+/// Announced kinds of the flows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Announcement {
     /// The datagrams that local programs send.
@@ -125,7 +125,7 @@ pub(crate) struct Announcement {
     pub(crate) receives_rtp: bool,
     /// The UDP ports, by the number of the port on the connection.
     pub(crate) udp_ports: Vec<u16>,
-    /// What a user says of the datagrams that local programs send, by the number of the port.
+    /// The user's streams, by the number of the port that local programs send to.
     pub(crate) streams: Vec<Stream>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Video {
     pub(crate) last_start: Option<Instant>,
 }
 
-/// What the encoder of a video was asked for.
+/// Request to a video's encoder.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     first: Instant,

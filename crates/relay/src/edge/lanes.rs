@@ -16,7 +16,7 @@ use super::queue::{Drops, Queue, Waiting};
 use super::stream::{Keys, Lane};
 use whimbrel_net::Mark;
 
-/// What each lane gets of the bytes of more urgent ones while it waits, in parts of [`WHOLE`].
+/// Each lane's share of the bytes of more urgent ones while it waits, in parts of [`WHOLE`].
 const SHARES: [usize; 4] = [0, 8, 4, 1];
 const WHOLE: usize = 32;
 /// Ages at which commands, values that nothing has replaced, and bulk data are useless.
@@ -152,7 +152,7 @@ impl Lanes {
     pub(crate) fn set_budget(&mut self, budget: Option<Duration>) {
         self.media.set_budget(budget);
     }
-    /// Whether commands stay: too many are under way.
+    /// Holds commands: too many are under way.
     pub(crate) fn hold_commands(&mut self, holds: bool) {
         self.holds_commands = holds;
     }

@@ -1,4 +1,4 @@
-//! What became of each datagram: delivered, or lost for a reason.
+//! Fate of each datagram: delivered, or lost for a reason.
 //!
 //! Both directions of a relay have an [`Account`] each. What a program has sent is at any time the sum of
 //! what was delivered, what was lost, by [`Reason`], and what is still on its way. This end knows the fate of
@@ -205,13 +205,13 @@ impl AddAssign for Sums {
     }
 }
 
-/// What the transport says of a connection.
+/// Transport counters of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Observed {
     /// Datagrams that it dropped before they left: only programs' datagrams have a deadline.
     pub(crate) withdrawn: u64,
-    /// What it dropped as the path had become too narrow for it: datagrams, or their parts, of which one that
-    /// is missing loses the datagram.
+    /// Drops as the path had become too narrow: datagrams, or their parts, of which one that is missing loses
+    /// the datagram.
     pub(crate) narrowed: u64,
     /// Datagrams that arrived and were not taken in time.
     pub(crate) unread: u64,
@@ -237,8 +237,8 @@ struct Crossing {
     observed: Observed,
     /// The other end's last report.
     told: Option<Report>,
-    /// What had become of the other end's datagrams when its last report came, as this end tells it:
-    /// `of_sent` and the fields after it.
+    /// Fate of the other end's datagrams when its last report came, as this end tells it: `of_sent` and the
+    /// fields after it.
     answer: Option<Report>,
     /// Of the peer's datagrams, those that this end did not deliver.
     lost_here: Losses,
@@ -379,7 +379,7 @@ impl Ledger {
         past.lost[reason] += earlier;
     }
 
-    /// What the transport says now.
+    /// New transport counters.
     pub(crate) fn observe(&self, observed: Observed) {
         self.lock().crossing.observed = observed;
     }
@@ -443,7 +443,7 @@ impl Ledger {
                 + crossing.observed.unread
                 + crossing.observed.withdrawn
                 + crossing.observed.narrowed,
-            // What the other end has announced is answered, also if nothing of it has arrived.
+            // Announced datagrams are answered, also if none of them has arrived.
             crossing.answer.map_or(0, |answer| answer.of_sent + answer.withdrawn + answer.narrowed),
         ]
     }

@@ -73,7 +73,7 @@ pub(crate) struct LocalSocket {
     /// it.
     refusals: AtomicU64,
     unreachable: AtomicU64,
-    /// Where nothing listens, of the last such message.
+    /// Address of the last refusal: no listener.
     refused: Mutex<Option<SocketAddr>>,
 }
 
@@ -188,7 +188,7 @@ impl LocalSocket {
     pub(crate) fn refusals(&self) -> [u64; 2] {
         [&self.refusals, &self.unreachable].map(|count| count.load(Ordering::Relaxed))
     }
-    /// Where nothing listens, of the last such message.
+    /// Address of the last refusal: no listener.
     pub(crate) fn refused(&self) -> Option<SocketAddr> {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }

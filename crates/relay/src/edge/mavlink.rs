@@ -21,7 +21,7 @@ const SIGNATURE: usize = 13;
 
 const CHECKSUM: Crc<u16> = Crc::<u16>::new(&CRC_16_MCRF4XX);
 
-/// What is known of a message.
+/// Definition of a message.
 #[derive(Clone, Copy, Debug)]
 struct Message {
     number: u32,
@@ -41,7 +41,7 @@ enum Sort {
 
 /// A frame, and what follows it.
 struct Frame<'a> {
-    /// What its checksum covers, without the definition.
+    /// Bytes under its checksum, without the definition.
     covered: &'a [u8],
     payload: &'a [u8],
     checksum: u16,
@@ -90,7 +90,7 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// What is known of its message; `None` if it is not known, and an error if the checksum is wrong.
+    /// Definition of its message; `None` if it is not known, and an error if the checksum is wrong.
     fn message(&self) -> Result<Option<Message>, ()> {
         let found = MESSAGES.binary_search_by_key(&self.number, |message| message.number);
         let Ok(index) = found else { return Ok(None) };
@@ -109,7 +109,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// What a datagram of MAVLink is: the most urgent of its messages decides. `None` if it is none, or has a
+/// Class of a MAVLink datagram: the most urgent of its messages decides. `None` if it is none, or has a
 /// message of which nothing is known.
 pub(crate) fn classify(datagram: &[u8]) -> Option<(Lane, Keys)> {
     let mut keys = Keys::default();
@@ -136,7 +136,7 @@ pub(crate) fn classify(datagram: &[u8]) -> Option<(Lane, Keys)> {
         }
     }
     if has_bulk {
-        // What another message needs is not given up for newer values.
+        // Newer values do not replace data of another message.
         keys = Keys::default();
     }
     (is_valid && is_known).then_some((lane, keys))

@@ -33,7 +33,7 @@ pub(crate) struct Waiting {
     pub(crate) arrived: Instant,
 }
 
-/// What was dropped since it was last asked.
+/// Drops since the last call.
 #[derive(Debug, Default)]
 pub(crate) struct Drops {
     /// Datagrams, by stream.

@@ -1,4 +1,4 @@
-//! What one end of a relay tells the other about the datagrams between them.
+//! Report from one end of a relay to the other on their datagrams.
 //!
 //! A report is a datagram of the connection whose header names a port that no end has, so that an end of an
 //! earlier version discards it as one for an unknown port. Each end announces itself by a few reports; only
@@ -38,7 +38,7 @@ pub(crate) struct Report {
     pub(crate) arrived: u64,
     /// Datagrams that have reached its sender, and were not delivered.
     pub(crate) lost: Losses,
-    /// What its sender's transport dropped as the path had become too narrow for it.
+    /// Drops of its sender's transport for a path too narrow.
     pub(crate) narrowed: u64,
     /// The other end's commands that have come ; an earlier version does not say it.
     pub(crate) commands: Option<Received>,

@@ -1,4 +1,4 @@
-//! What a user says of the datagrams at a port: their urgency, and which of them a newer one makes useless.
+//! A user's description of a port's datagrams: their urgency, and which of them a newer one makes useless.
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ pub(crate) enum Lane {
     Newest,
     /// Media, and all else.
     Media,
-    /// What the others leave is enough.
+    /// The remaining rate is enough.
     Bulk,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn hash(bytes: impl IntoIterator<Item = u8>) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// What a user says of the datagrams that programs send at a port.
+/// A user's description of a port's datagrams.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stream {
     /// Nothing: the relay looks what they are.
@@ -91,11 +91,11 @@ pub(crate) enum Stream {
     Command,
     /// A newer datagram replaces an older one that waits, if both have this key.
     Newest(Key),
-    /// What the others leave is enough.
+    /// The remaining rate is enough.
     Bulk,
 }
 
-/// Where the key of a datagram is.
+/// Place of a datagram's key.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Key {
     /// All of the flow have the same one.
@@ -150,7 +150,7 @@ impl Stream {
                     Key::Cbor(field) => fields::cbor(field, datagram),
                     Key::Rtps => fields::rtps(datagram),
                 };
-                // What has no key is replaced by nothing.
+                // No datagram replaces one without key.
                 (Lane::Newest, key.map(Keys::one).unwrap_or_default())
             }
         };

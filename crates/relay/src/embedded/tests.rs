@@ -62,7 +62,7 @@ async fn datagrams_and_answers_keep_their_port_and_a_refused_one_is_counted() {
         Ok(())
     });
     let (end, stop) = Stop::new();
-    // What comes before there is a connection is lost.
+    // Data before the connection is lost.
     client.send(0, Bytes::from_static(b"early"));
     let connecting = tokio::spawn(async move { crate::connect(near, observer, stop).await });
     let exchange = async {

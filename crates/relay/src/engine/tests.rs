@@ -1,4 +1,4 @@
-//! Which events of a connection are kept.
+//! Retention of a connection's events.
 
 use bytes::Bytes;
 use whimbrel_net::{Config, Listener, Socket};

@@ -1,4 +1,4 @@
-//! What changes below a connection, and what its end does about it.
+//! Changes below a connection, and the reaction of its end.
 
 use whimbrel_net::Event;
 use whimbrel_net::multipath::MultipathEvent;

@@ -93,7 +93,7 @@ async fn sessions_are_counted_before_they_are_made() {
         let asked = Asked { removes: None, body: body.into(), at: local, from: local.ip() };
         screen.change(&asked)
     };
-    // What is no offer holds no place.
+    // Invalid offers hold no place.
     for _ in 0..3 * MAX_SESSIONS {
         assert!(matches!(offer("v=1"), Changed::Refused(StatusCode::BAD_REQUEST, _)));
     }

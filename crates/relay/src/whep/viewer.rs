@@ -60,7 +60,7 @@ struct Numbers {
     newest: u64,
     given: u128,
     time: u32,
-    /// How far the session's times are ahead of the source's.
+    /// Lead of the session's times over the source's.
     ahead: u32,
 }
 
@@ -192,7 +192,7 @@ impl Session {
         loop {
             match self.rtc.poll_output().ok()? {
                 Output::Timeout(due) => return Some(due),
-                // What the socket does not take is lost, as on the path.
+                // Datagrams the socket refuses are lost.
                 Output::Transmit(it) => drop(self.socket.try_send_to(&it.contents, it.destination)),
                 Output::Event(Event::Connected) => {
                     self.is_connected = true;

@@ -22,7 +22,7 @@ fn carriage(announced: Announcement) -> Carriage {
     Carriage::new(STALE, announced, false, Ledger::default(), Room::default())
 }
 
-/// What a path of 1180 bytes does not carry arrives, and one lost part is one datagram lost on the path.
+/// Datagrams above 1180 bytes arrive, and one lost part is one datagram lost on the path.
 #[test]
 fn large_datagrams_cross_in_parts_and_are_counted_as_datagrams() {
     let (mut near, mut far) = (carriage(Announcement::default()), carriage(Announcement::default()));
@@ -50,7 +50,7 @@ fn large_datagrams_cross_in_parts_and_are_counted_as_datagrams() {
     assert_eq!(far.ledger().sums().datagrams_received, 3);
 }
 
-/// What a fade of 0.5 s does to 600 datagrams, one in 10 ms: those that are lost, and the longest time
+/// Effect of a fade of 0.5 s on 600 datagrams, one in 10 ms: those that are lost, and the longest time
 /// between two that are sent.
 fn fade(announced: Announcement, datagram: impl Fn(u32) -> Vec<u8>) -> (u64, u64) {
     let mut carriage = carriage(announced);
@@ -85,7 +85,7 @@ fn fade(announced: Announcement, datagram: impl Fn(u32) -> Vec<u8>) -> (u64, u64
 fn a_fade_costs_each_format_as_much_as_text() {
     let be = |n: u32| n.to_be_bytes();
     let text = fade(Announcement::default(), |n| format!("{{\"seq\":{n},\"lat\":52.1,\"lon\":4.3}}").into());
-    // What was sent at 2.0 to 2.3 s was older than 200 ms at 2.5 s.
+    // Datagrams of 2.0 to 2.3 s were older than 200 ms at 2.5 s.
     assert_eq!(text, (31, 510));
     type Format = Box<dyn Fn(u32) -> Vec<u8>>;
     let formats: [(&str, Format); 9] = [
@@ -286,7 +286,7 @@ fn a_list_of_parameters_is_not_held_back_by_a_long_path() {
     assert!((5000..8500).contains(&done), "{done} ms");
 }
 
-/// What telemetry takes is not for the encoder.
+/// Telemetry's rate is not for the encoder.
 #[test]
 fn the_rate_of_values_is_measured() {
     let values =

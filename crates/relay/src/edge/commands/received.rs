@@ -1,4 +1,4 @@
-//! Which numbered commands have come: the newest number, and a bit for each from it back.
+//! Numbers of received commands: the newest, and a bit for each from it back.
 //!
 //! In a report the first word has the newest number and the bits of 40 numbers. An earlier version has no
 //! other word. The bits of all [`BEFORE`] numbers follow in words, without the last ones that have nothing
@@ -7,7 +7,7 @@
 use bytes::{BufMut, BytesMut};
 
 const WORDS: usize = 4;
-/// How many numbers an end reports, and an end of an earlier version.
+/// Numbers that an end reports, and an end of an earlier version.
 pub(super) const BEFORE: u16 = 64 * WORDS as u16;
 pub(super) const BEFORE_EARLIER: u16 = 40;
 

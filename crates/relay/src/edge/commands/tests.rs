@@ -12,7 +12,7 @@ fn command(n: u64) -> Bytes {
     [&[3, 7][..], &n.to_be_bytes()].concat().into()
 }
 
-/// What is delivered once a datagram has come.
+/// Deliveries once a datagram has come.
 fn delivered(inbox: &mut Inbox, now: Instant, datagram: &[u8]) -> Vec<Bytes> {
     inbox.accept(now, datagram);
     std::iter::from_fn(|| inbox.poll(now)).collect()

@@ -1,4 +1,4 @@
-//! Which datagram leaves first, and which of them newer ones replace.
+//! Order of datagrams, and replacement of older by newer ones.
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ fn media(lanes: &mut Lanes, now: u64, size: usize) {
     lanes.push_media(Waiting { bytes, kind: Kind::Other, mark: Mark::SINGLE, arrived: ms(now) });
 }
 
-/// What was dropped: datagrams of all streams, and frames.
+/// Drops: datagrams of all streams, and frames.
 fn dropped(lanes: &mut Lanes) -> (Losses, u64) {
     let (mut drops, mut losses) = (Drops::default(), Losses::default());
     lanes.take_drops(&mut drops);
@@ -114,7 +114,7 @@ fn a_flood_of_what_is_urgent_starves_nothing() {
         // A busy path.
         lanes.set_budget(Some(Duration::from_millis(if n == 0 { 150 } else { 40 })));
         let next = lanes.pop(ms(now)).expect("one");
-        // What is handed back counts once.
+        // Datagrams returned count once.
         let lane = next.lane;
         lanes.put_back(next);
         let next = lanes.pop(ms(now)).expect("one");

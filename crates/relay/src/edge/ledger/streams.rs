@@ -1,4 +1,4 @@
-//! What became of the datagrams of each stream: the datagrams of a lane at a port.
+//! Fate of the datagrams of each stream: the datagrams of a lane at a port.
 //!
 //! The relay counts a datagram for its stream once it has classified it: what was lost before (`unconnected`,
 //! `kernel`, `overrun`) is in the accounts of the connection alone. After each [`Report`](super::Report) the
@@ -66,7 +66,7 @@ impl Direction {
 /// The figures of a stream.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct StreamFigures {
-    /// Whose programs send it.
+    /// Sending direction.
     pub direction: Direction,
     /// The number of its port, from 0 on.
     pub port: u8,
@@ -84,7 +84,7 @@ pub struct StreamFigures {
     pub delay_s: Option<f64>,
 }
 
-/// What has arrived of a stream, and what was lost then, by [`RECEIVERS`].
+/// Arrivals of a stream, and later losses, by [`RECEIVERS`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Reached {
     arrived: u64,
@@ -122,7 +122,7 @@ struct Own {
     handed: u64,
     /// Average wait in seconds.
     wait: f64,
-    /// What the other end has said, and of how many.
+    /// The other end's report, and of how many.
     told: Option<(u64, Reached)>,
     /// Datagrams delivered in earlier connections.
     delivered_before: u64,
@@ -159,7 +159,7 @@ struct Announced {
 pub(super) struct Streams {
     own: Vec<Own>,
     announced: Vec<Announced>,
-    /// What has arrived, by the lane that this end has recognized.
+    /// Arrivals, by the lane that this end has recognized.
     arrivals: Vec<(StreamId, Reached)>,
     /// The announced stream with which the next report begins.
     next: usize,
@@ -286,7 +286,7 @@ impl Streams {
             let now = self.reached(known.id, known.is_whole);
             let missing = known.sent - known.then.arrived;
             let mut lost = Losses::default();
-            // What arrived since was sent since.
+            // Later arrivals were sent later.
             let delivered = now.settle(now.arrived + missing, &mut lost);
             StreamFigures {
                 direction: Direction::FromPeer,

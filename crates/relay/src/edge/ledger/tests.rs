@@ -52,7 +52,7 @@ fn a_report_of_more_than_was_sent_is_none() {
     assert!(ledger.sums().from_peer.sent > 1 << 60);
 }
 
-/// What the system refuses late is of the connection before, if more is refused than has arrived in this one.
+/// A late refusal belongs to the connection before, if more is refused than has arrived in this one.
 #[test]
 fn a_late_refusal_is_counted_where_the_datagram_was() {
     let ledger = Ledger::default();
@@ -68,7 +68,7 @@ fn a_late_refusal_is_counted_where_the_datagram_was() {
     assert_eq!((from_peer.sent, from_peer.delivered, from_peer.lost[Reason::Refused]), (4, 0, 4));
 }
 
-/// What the path has become too narrow for is not lost on it, at either end.
+/// Datagrams dropped for a narrower path are not lost on it, at either end.
 #[test]
 fn datagrams_that_became_too_large_are_told_from_those_that_the_path_lost() {
     let ledger = Ledger::default();

@@ -1,5 +1,5 @@
-//! What the system says about datagrams that it has taken: nothing listens at their address, or there is no
-//! way to it.
+//! The system's errors for datagrams that it has taken: nothing listens at their address, or there is no way
+//! to it.
 //!
 //! Linux keeps such a message for each of them, also for a socket that is connected to no program; other
 //! systems say that there was one at a connected socket.
@@ -16,7 +16,7 @@ pub(super) struct Refusal {
     pub(super) program: Option<SocketAddr>,
     /// Nothing listens there; otherwise, there is no way to it.
     pub(super) nothing_listens: bool,
-    /// What the datagram begins with, as far as the message has it.
+    /// Beginning of the datagram, as far as known.
     pub(super) begin: [u8; BEGIN],
 }
 
@@ -59,7 +59,7 @@ pub(super) fn next(socket: &impl std::os::fd::AsRawFd) -> Option<Refusal> {
             _ => None,
         });
         let program = message.address.as_ref().and_then(address);
-        // What this host itself has refused, the call for the datagram has said.
+        // Refusals by this host itself are errors of the call.
         if let Some(error) = error
             && matches!(error.ee_origin, libc::SO_EE_ORIGIN_ICMP | libc::SO_EE_ORIGIN_ICMP6)
         {

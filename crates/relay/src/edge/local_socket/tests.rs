@@ -133,7 +133,7 @@ async fn each_refusal_is_counted_wherever_a_datagram_was_sent_from() {
         (0..20).for_each(|_| assert_eq!(here.recv(&mut [0; 16]).expect("in time"), 5));
         counts(socket, 20).await;
         assert_eq!(socket.refused(), Some(SocketAddr::new(closed.ip().to_canonical(), closed.port())));
-        // What the peer has not sent is none of its losses.
+        // Datagrams not from the peer are no losses.
         let mut message = Vec::new();
         let remb = whimbrel_rtp::Remb { sender: OWN_SSRC, bitrate: 1, streams: vec![7] };
         remb.encode(&mut message).expect("one stream");

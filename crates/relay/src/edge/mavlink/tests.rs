@@ -64,7 +64,7 @@ fn the_messages_of_a_datagram_say_how_urgent_it_is() {
     assert_eq!(classify(&file()).map(|(lane, _)| lane), Some(Lane::Bulk));
     // A file's block that came with a value is not replaced with that.
     assert_eq!(classify(&[bytes(ATTITUDE), file()].concat()), Some((Lane::Newest, Keys::default())));
-    // What is not known, and what has to stay in order.
+    // Unknown messages, and those in fixed order.
     assert_eq!(lane(&[TIME]), None);
     assert_eq!(lane(&[ATTITUDE, TIME]), None);
     assert_eq!(lane(&[SIGNED]), None);

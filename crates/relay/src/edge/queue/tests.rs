@@ -26,7 +26,7 @@ fn queue() -> Queue {
     Queue::new(Duration::from_millis(200))
 }
 
-/// What was dropped: datagrams of all streams, and frames.
+/// Drops: datagrams of all streams, and frames.
 fn dropped(queue: &mut Queue) -> (Losses, u64) {
     let (mut drops, mut losses) = (Drops::default(), Losses::default());
     queue.take_drops(&mut drops);
@@ -34,7 +34,7 @@ fn dropped(queue: &mut Queue) -> (Losses, u64) {
     (losses, drops.frames)
 }
 
-/// What was dropped: as stale, as disposable, for lack of room; and the frames of it.
+/// Drops: as stale, as disposable, for lack of room; and the frames of it.
 fn drops(queue: &mut Queue) -> [u64; 4] {
     let (datagrams, frames) = dropped(queue);
     [datagrams[Reason::Stale], datagrams[Reason::Disposable], datagrams[Reason::Overflow], frames]
@@ -229,7 +229,7 @@ fn the_rest_of_a_group_goes_with_a_frame_that_is_dropped() {
     assert_eq!(rest(&mut queue, ms(206)), [10, 11]);
     let (lost, frames) = dropped(&mut queue);
     assert_eq!((lost[Reason::Stale], lost[Reason::Undecodable], frames), (1, 3, 4));
-    // What has not arrived yet is dropped as well, up to the next key frame.
+    // Later arrivals are dropped as well, up to the next key frame.
     queue.push(in_group(12, 5, ms(210)));
     queue.push(in_group(13, 5, ms(220)));
     assert_eq!(rest(&mut queue, ms(411)), [] as [u32; 0]);

@@ -44,7 +44,7 @@ impl<'de> Visitor<'de> for Outer<'_> {
     }
 }
 
-/// Whether a name is that one.
+/// A name to compare with.
 struct Named<'a>(&'a str);
 
 impl<'de> DeserializeSeed<'de> for Named<'_> {
@@ -130,7 +130,7 @@ const BREAK: u8 = 0xff;
 /// Items within each other.
 const MOST_LEVELS: u8 = 16;
 
-/// What of CBOR is still to be read.
+/// Unread rest of CBOR.
 struct Cbor<'a>(&'a [u8]);
 
 impl<'a> Cbor<'a> {

@@ -1,4 +1,4 @@
-//! What a user may say of a port, and the keys of datagrams.
+//! Descriptions of a port, and keys of datagrams.
 
 use proptest::prelude::*;
 

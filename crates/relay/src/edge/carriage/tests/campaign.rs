@@ -58,7 +58,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..40)
 }
 
-/// What has become of the camera's datagrams in truth.
+/// True fate of the camera's datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Truth {
     sent: u64,
@@ -307,7 +307,7 @@ impl World {
     }
 
     fn reconnect(&mut self, absent: u8) {
-        // What the relay had not taken yet.
+        // Datagrams still in the intake.
         self.ledger.lose(Reason::Ended, self.intake.len() as u64);
         self.intake.clear();
         if !self.ledger.has_reports() {
