@@ -17,7 +17,7 @@ pub(crate) struct Columns {
     columns: Vec<Decoder>,
     /// Symbols whose last column was solved for.
     solved: VecDeque<Esi>,
-    /// What precedes the datagram of the application in a symbol.
+    /// Prefix of the application's datagram in a symbol.
     before: Vec<u8>,
 }
 
@@ -112,7 +112,7 @@ impl Columns {
         header.encode(&mut self.before);
         let mut parts = parts.iter();
         for (at, column) in self.columns.iter_mut().enumerate() {
-            // What is beyond the datagram is known to be zero.
+            // Bytes beyond the datagram are zero.
             match parts.next().unwrap_or(Some(&[])) {
                 Some(part) => {
                     column.on_symbol(esi, if at == 0 { &self.before } else { &[] }, part);

@@ -25,7 +25,7 @@ use crate::field;
 use crate::kernel::Kernel;
 use crate::rlc::Coefficients;
 
-/// What became of the packets.
+/// Counters of a decoder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DecoderCounts {
     /// Source symbols that arrived for the first time.
@@ -101,7 +101,7 @@ impl Decoder {
         }
     }
 
-    /// What became of the packets.
+    /// Decoder's counters.
     #[must_use]
     pub fn counts(&self) -> DecoderCounts {
         self.counts

@@ -39,7 +39,7 @@ impl CodeConfig {
     }
 }
 
-/// Why an ADU cannot be protected.
+/// Refusal of an ADU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PushError {

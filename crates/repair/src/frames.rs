@@ -20,7 +20,7 @@ use crate::wire::Role;
 const MAX_STREAMS: usize = 64;
 /// Frames before the next key frame, whose way is kept free.
 const NEAR: u32 = 2;
-/// How much longer than the last one a group is expected to be, before its stream counts as irregular.
+/// Ratio of a group's length to the last one's above which its stream counts as irregular.
 const LONGER: u32 = 2;
 /// Frames whose role is remembered.
 const REMEMBERED: usize = 256;

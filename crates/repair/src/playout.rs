@@ -31,7 +31,7 @@ pub struct Playout {
 }
 
 impl Playout {
-    /// How long a least difference is remembered.
+    /// Memory of a least difference.
     pub const MEMORY: Duration = Duration::from_secs(BINS as u64);
 
     /// Delivery `latency` after the arrival of the fastest datagrams.
@@ -80,7 +80,7 @@ impl Playout {
             self.bins[self.bin] = i64::MAX;
             self.bin_ends += BIN;
         }
-        // What arrives sooner than all others shows the path nevertheless.
+        // Datagrams sooner than all others show the path nevertheless.
         if !has_waited || difference < self.base {
             let bin = &mut self.bins[self.bin];
             *bin = difference.min(*bin);

@@ -77,7 +77,7 @@ pub struct Delivered {
     pub is_repaired: bool,
 }
 
-/// What arrived, and what became of it.
+/// Counters of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverCounts {
     /// Datagrams delivered.
@@ -147,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// What arrived, and what became of it.
+    /// Counters of the receiver.
     #[must_use]
     pub fn counts(&self) -> ReceiverCounts {
         self.counts
@@ -288,7 +288,7 @@ impl Receiver {
         let (esi, header, due) = self.next_known()?;
         let is_next = esi == self.next;
         let waits = (!is_next || self.config.delivery == Delivery::Constant) && due > now;
-        // What the decoder is about to forget is not lost for that.
+        // Symbols are delivered before the decoder forgets them.
         let is_full = self.decoder.next().since(self.next) >= MOST_WAITING;
         if waits && !is_full {
             return None;
@@ -312,7 +312,7 @@ impl Receiver {
         Some(Delivered { esi, frame, role, ends_frame: is_last, is_repaired })
     }
 
-    /// What is unknown before a datagram that is due is lost.
+    /// Unknown symbols before a due datagram are lost.
     fn give_up_before(&mut self, esi: Esi, header: &AduHeader) {
         let count = esi.since(self.next).max(0) as u32;
         self.counts.lost += u64::from(count);
@@ -377,7 +377,7 @@ impl Receiver {
             if report.wanted_count() == 0 {
                 report.first = esi;
             }
-            // What the report has no room for is asked for later.
+            // Symbols without room in the report are for later.
             if !report.want(esi) {
                 break;
             }

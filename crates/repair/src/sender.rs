@@ -129,7 +129,7 @@ impl Sender {
         }
     }
 
-    /// What was sent, and why.
+    /// Sender's counters.
     #[must_use]
     pub fn counts(&self) -> SenderCounts {
         self.counts
@@ -315,8 +315,8 @@ impl Sender {
         sent
     }
 
-    /// What [`Sender::poll_transmit`] returned leaves now, after a wait for the pacing of congestion control.
-    /// Without this call, it left when it was returned.
+    /// The datagram of [`Sender::poll_transmit`] leaves now, after a wait for the pacing of congestion
+    /// control. Without this call, it left when it was returned.
     ///
     /// The receiver's reports tell for how long the newest packet has been there: what was sent less than
     /// that later, and is missing, is lost. Packets that leave later than they are said to would count as
@@ -332,7 +332,7 @@ impl Sender {
     /// `true` if the frame at the head of the queue would end too late for a repeat of it at the recent pace,
     /// and a newer one waits.
     ///
-    /// Where the rate is too low for the video, every frame would otherwise be begun at the last instant, and
+    /// If the rate is too low for the video, every frame would otherwise be begun at the last instant, and
     /// end after it.
     fn is_overtaken(&self, now: Instant, queued: &Queued) -> bool {
         let header = queued.header;
@@ -355,7 +355,7 @@ impl Sender {
         let budget = self.budget();
         while let Some(queued) = self.queue.front() {
             let header = queued.header;
-            // What is left of a frame has more time: the part that was sent would have been sent in vain.
+            // The rest of a frame has more time: the part that was sent would have been sent in vain.
             let end = match header.index {
                 0 => queued.captured + budget,
                 _ => queued.taken + self.config.latency,

@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers of tests.
 
 use crate::channel::Channel;
 

@@ -210,7 +210,7 @@ pub enum Datagram<'a> {
     Parts(Parts<'a>),
 }
 
-/// Why bytes are no datagram of this layer.
+/// Error in a datagram of this layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum WireError {
@@ -306,7 +306,7 @@ fn begin(kind: u8, answer: Option<Answer>, ends_parity: bool, out: &mut Vec<u8>)
     }
 }
 
-/// What a receiver has and wants.
+/// A receiver's symbols and requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Its number.

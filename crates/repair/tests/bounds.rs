@@ -1,4 +1,4 @@
-//! What sender and receiver reach over channels of the table of bounds. The example `bounds` prints all rows.
+//! Sender and receiver over channels of the table of bounds. The example `bounds` prints all rows.
 
 use whimbrel_repair::channel::Channel;
 use whimbrel_units::Duration;
@@ -33,8 +33,8 @@ fn the_least_overhead_is_within_15_percent_of_the_bound() {
     }
 }
 
-/// Where the target is out of reach, never more late frames than ideal repeats alone, and after a fade what
-/// one round trip saves.
+/// If the target is out of reach, never more late frames than ideal repeats alone, and after a fade what one
+/// round trip saves.
 #[test]
 fn what_can_be_saved_after_a_fade_is_saved() {
     for label in

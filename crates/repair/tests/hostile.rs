@@ -118,7 +118,7 @@ proptest! {
         let (delivered, sent) = run(seed, Treatment { loss, duplication, jitter, damage }, delivery, verdict, in_parts);
         prop_assert!(delivered.windows(2).all(|pair| pair[0] < pair[1]));
         prop_assert!(delivered.iter().all(|&number| number < sent));
-        // What arrives in time is delivered: at least the share that no repair would bring.
+        // Timely arrivals are delivered: at least the share that no repair would bring.
         let least = (1.0 - loss) * (1.0 - damage) * 0.8 * sent as f64;
         prop_assert!(delivered.len() as f64 >= least - 20.0, "{} of {sent}", delivered.len());
     }

@@ -15,10 +15,10 @@ const MOST_ROUNDS: usize = 5;
 const LARGEST: usize = 24;
 /// The share of the target that plans aim at, because the model is an estimate.
 const CAUTION: f64 = 0.8;
-/// How far the channel's model may move before plans are computed again.
+/// Change of the channel's model beyond which plans are computed again.
 const TOLERANCE: f64 = 0.08;
 
-/// What plans are for.
+/// Aims of plans.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PlannerConfig {
     /// Share of the frames that may be missed.
@@ -34,7 +34,7 @@ impl Default for PlannerConfig {
     }
 }
 
-/// What is done for the frames of one size with one budget.
+/// Repair of the frames of one size with one budget.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Choice {
     /// Parity with the frame and answers to requests.

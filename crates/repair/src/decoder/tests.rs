@@ -190,7 +190,7 @@ enum Step {
     Source(u8),
     /// A repair packet over a window that begins n symbols before the newest.
     Repair(u8),
-    /// What no encoder sends.
+    /// Not from an encoder.
     Noise(u32, u16, u16, Vec<u8>),
 }
 

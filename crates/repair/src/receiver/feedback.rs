@@ -23,13 +23,13 @@ mod symbols;
 pub(super) use symbols::Original;
 use symbols::{Arriving, Asking, Awaited, Gap, MOST_AWAITED};
 
-/// What expected packets may be late without a report, besides the jitter.
+/// Lateness of expected packets without a report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
 /// From a report that asks for something to the same again: a lost report costs a round trip, of which there
 /// are few.
 const AGAIN: Duration = Duration::from_millis(4);
-/// How often it is said again while something is missing. Where the path back loses 8 %, two of two reports
-/// are lost in 6 of 1,000 cases, and four of four in 4 of 100,000.
+/// Repetitions of a report while something is missing. If the path back loses 8 %, two of two reports are
+/// lost in 6 of 1,000 cases, and four of four in 4 of 100,000.
 const COPIES: u8 = 3;
 /// The least time between reports.
 const SPACING: Duration = Duration::from_micros(500);
@@ -68,7 +68,7 @@ pub(super) struct Feedback {
     jitter: Duration,
     interval: Duration,
     spread: Duration,
-    /// How late overtaken packets are.
+    /// Lateness of overtaken packets.
     lateness: Lateness,
     /// The newest gaps.
     gaps: VecDeque<Gap>,
@@ -330,7 +330,7 @@ impl Feedback {
         if answer.is_last {
             self.answer = answer.number;
             self.answer_due = None;
-            // What this answers and what is still missing can be asked for again.
+            // Symbols in this answer that are still missing can be asked for again.
             let (number, reported) = self.sent[usize::from(answer.report) % 16];
             if number == answer.report {
                 let answered = self.awaited.iter_mut().filter(|awaited| awaited.reported <= reported);
@@ -393,7 +393,7 @@ impl Feedback {
             if awaited.due > now {
                 return true;
             }
-            // What was never sent has no deadline that passes.
+            // Symbols never sent have no deadline to pass.
             if awaited.asked + latency < now {
                 return false;
             }

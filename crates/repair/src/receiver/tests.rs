@@ -375,7 +375,7 @@ fn identifiers_wrap() {
 #[test]
 fn announced_symbols_cost_no_time() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
-    // What was asked for is looked for again soon.
+    // Requests are checked again soon.
     receiver.set_round_trip(Duration::from_millis(2));
     let mut bytes = vec![];
     let mut esi = Esi(0);

@@ -49,7 +49,7 @@ fn encoding_ids_are_read_and_written() {
     }
 }
 
-/// What random coefficients cost: two losses and two repair symbols with consecutive keys fail once in 255.
+/// Cost of random coefficients: two losses and two repair symbols with consecutive keys fail once in 255.
 #[test]
 fn two_keys_cannot_tell_two_symbols_apart_once_in_255() {
     let table: Vec<Vec<u8>> = (0..=65_535).map(|key| coefficients(Code::Gf256, key, 15, 18)).collect();

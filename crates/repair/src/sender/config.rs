@@ -1,4 +1,4 @@
-//! What a sender is told, and what it tells.
+//! Inputs of a sender, and its results.
 
 use core::fmt;
 
@@ -62,7 +62,7 @@ impl SenderConfig {
     }
 }
 
-/// What the application says of a datagram.
+/// The application's marks on a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// The stream of the frame: frames of different streams do not refer to each other.
@@ -89,7 +89,7 @@ impl Mark {
     }
 }
 
-/// Why a datagram was not accepted.
+/// Refusal of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
@@ -120,7 +120,7 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// What [`Sender::poll_transmit`](crate::sender::Sender::poll_transmit) wrote.
+/// Datagram that [`Sender::poll_transmit`](crate::sender::Sender::poll_transmit) wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
     /// A datagram of the application.
@@ -133,7 +133,7 @@ pub enum Sent {
     Surplus,
 }
 
-/// What happened.
+/// Events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SenderEvent {
@@ -155,7 +155,7 @@ pub enum SenderEvent {
     },
 }
 
-/// What was sent, and why.
+/// Sender's counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SenderCounts {
     /// Datagrams of the application.

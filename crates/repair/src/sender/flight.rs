@@ -1,4 +1,4 @@
-//! What is under way: the frames that can still be repaired, their packets, and what the last report says.
+//! State in flight: the frames that can still be repaired, their packets, and the last report.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -67,7 +67,7 @@ impl Frame {
     }
 }
 
-/// What a frame misses.
+/// Missing packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Missing {
     /// Packets that are needed, beyond those that are under way.
@@ -93,7 +93,7 @@ pub(super) struct Flight {
     /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
     budget: Option<Duration>,
     interval: Duration,
-    /// What was sent until then is known or lost, by the newest report.
+    /// Packets sent until then are known or lost, by the newest report.
     horizon: Option<Instant>,
     /// The same of repeats, for which the receiver has a time.
     repeat_horizon: Option<Instant>,
@@ -327,7 +327,7 @@ impl Flight {
         true
     }
 
-    /// What was missing by an earlier report and has arrived since was only late.
+    /// Packets missing in an earlier report that have arrived since were only late.
     fn note_lateness(&mut self, report: &Report, horizon: Instant) {
         let (latency, round_trip) = (self.latency, self.round_trip);
         let skip = report.next.since(self.first).max(0) as usize;
@@ -380,8 +380,8 @@ impl Flight {
         }
     }
 
-    /// How long ago, in packets, the path was last seen, if what must have arrived since is lost. `None` if
-    /// there is a newer sign of life.
+    /// Packets since the path was last seen, if what must have arrived since is lost. `None` if there is a
+    /// newer sign of life.
     pub(super) fn silent_for(&self, report: &Report) -> Option<u32> {
         for (unknown, packet) in self.packets.iter().rev().enumerate() {
             let esi = self.first.plus((self.packets.len() - 1 - unknown) as u32);
@@ -395,7 +395,7 @@ impl Flight {
         None
     }
 
-    /// What a frame misses, by a report.
+    /// Missing packets of a frame, by a report.
     pub(super) fn missing(&self, frame: &Frame, report: &Report) -> Missing {
         let (mut lost, mut under_way, mut span) = (0_usize, 0_usize, None);
         let mut is_observed = frame.ended.is_some();
@@ -491,7 +491,7 @@ impl Flight {
     }
 }
 
-/// How often `unit` fits in `time`.
+/// Multiples of `unit` in `time`.
 fn whole(time: Duration, unit: Duration) -> usize {
     usize::try_from(time.as_nanos() / unit.as_nanos().max(1)).unwrap_or(usize::MAX).min(64)
 }

@@ -311,7 +311,7 @@ fn sender_of_streams() -> Sender {
 
 const VIDEO_START: Mark = Mark { stream: 9, role: Role::Start, ..Mark::SINGLE };
 
-/// What encoders are asked for because of a report that those frames were given up.
+/// Key frames requested of encoders after a report that those frames were given up.
 fn starts_after(sender: &mut Sender, now: Instant, lost: u16, lost_before: u8) -> Vec<u64> {
     let mut report = Report::new(1, Esi(3));
     (report.lost, report.lost_before) = (Some(lost), lost_before);

@@ -44,7 +44,7 @@ pub const fn overhead(size: usize) -> usize {
     1 + 1 + 2 + 2 * columns(size)
 }
 
-/// What a datagram in parts is.
+/// Kind of a datagram in parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Head {
     /// A source packet, or its repetition.
@@ -66,7 +66,7 @@ pub enum Head {
 /// A datagram in parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts<'a> {
-    /// What it is.
+    /// Its kind.
     pub head: Head,
     /// The answer in which it is sent.
     pub answer: Option<Answer>,

@@ -12,7 +12,7 @@ mod random;
 
 pub(crate) use random::Random;
 
-/// What loses packets.
+/// Cause of losses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loss {
     /// The state moves before each packet.
@@ -106,7 +106,7 @@ pub(crate) struct Row {
     pub jitter: Duration,
 }
 
-/// What came out.
+/// Results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub frames: u64,

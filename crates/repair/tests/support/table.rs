@@ -27,7 +27,7 @@ impl Bound {
         )
     }
 
-    /// Whether the least overhead is met within [`MORE`], and the target as well: more missed frames have a
+    /// Checks the least overhead within [`MORE`], and the target as well: more missed frames have a
     /// probability below 1 % at the target.
     pub(crate) fn verdict(&self, outcome: &Outcome) -> Verdict {
         let Some(bound) = self.overhead else { return Verdict::NoBound };
@@ -63,7 +63,7 @@ impl Bound {
 const TARGET: f64 = 1e-4;
 pub(crate) const MORE: f64 = 1.15;
 
-/// What a row shows.
+/// Result of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Met,

@@ -10,7 +10,7 @@ fn learn(estimator: &mut Estimator, channel: Channel, seed: u64, packets: u32) {
     }
 }
 
-/// What decisions depend on: the mean, and the probability that many of sixteen packets are lost.
+/// Quantities for decisions: the mean, and the probability that many of sixteen packets are lost.
 fn tail(channel: &Channel, from: usize) -> f64 {
     channel.lost_up_to(16)[16][from..].iter().sum()
 }

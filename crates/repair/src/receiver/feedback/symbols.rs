@@ -1,4 +1,4 @@
-//! What is known of symbols that arrive, and of those that are missing.
+//! State of symbols that arrive, and of those that are missing.
 
 use alloc::collections::VecDeque;
 
