@@ -1,4 +1,4 @@
-//! Which slots have a downlink and which an uplink.
+//! Downlink and uplink slots.
 
 use core::fmt;
 

@@ -61,7 +61,7 @@ pub struct Attempt {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ProcessId(u8);
 
-/// What became of a block.
+/// Outcome of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome<B> {
     /// The receiver has it.
@@ -180,7 +180,7 @@ impl<B> Harq<B> {
         arrives
     }
 
-    /// What became of a block, with the slot at whose end it is known.
+    /// Outcome of a block, with the slot at whose end it is known.
     pub fn poll_outcome(&mut self) -> Option<(Slot, Outcome<B>)> {
         self.outcomes.pop_front()
     }

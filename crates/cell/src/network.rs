@@ -33,7 +33,7 @@ use crate::queue::Management;
 use crate::radio::{Metres, Place};
 use crate::scheduler::UserIndex;
 
-/// Where terminals are.
+/// Places of terminals.
 pub trait Mobility {
     /// The place of a terminal.
     fn place(&self, terminal: UserIndex, now: Instant) -> Place;
@@ -49,7 +49,7 @@ pub struct NetworkEvent {
     pub at: Instant,
     /// The terminal.
     pub terminal: UserIndex,
-    /// What.
+    /// Kind.
     pub change: Change,
 }
 
@@ -137,7 +137,7 @@ impl<M: Mobility> Network<M> {
         &self.cells
     }
 
-    /// Where terminals are.
+    /// Places of terminals.
     pub const fn mobility(&self) -> &M {
         &self.radio.mobility
     }

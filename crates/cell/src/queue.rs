@@ -32,7 +32,7 @@ impl Ramp {
     }
 }
 
-/// What a queue does to its packets.
+/// Treatment of a queue's packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct QueueConfig {
     /// The most bytes; a packet that does not fit is dropped. Operators' queues hold megabytes.
@@ -43,7 +43,7 @@ pub struct QueueConfig {
     pub marks: Option<Ramp>,
 }
 
-/// Why a packet was dropped by a queue.
+/// Reason of a queue's drop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueDrop {
     /// The queue was full.

@@ -36,12 +36,12 @@ pub enum Mode {
     },
 }
 
-/// What a receiver of AM has and misses.
+/// Received and missing packets in AM.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Status {
     /// All packets before this number have arrived, but for the gaps.
     pub next: Number,
-    /// What is missing.
+    /// Missing parts.
     pub gaps: Vec<Gap>,
 }
 

@@ -1,4 +1,4 @@
-//! Who gets the resource blocks of a slot.
+//! Allocation of a slot's resource blocks.
 //!
 //! The caller names the users with data, and the bits that a group of resource blocks would carry for each of
 //! them; [`Scheduler::allocate`] gives the groups away, and [`Scheduler::handle_served`] tells what came of
@@ -107,7 +107,7 @@ pub struct Scheduler {
     means: Vec<Option<Mean>>,
     /// The user after the last of round robin's turns.
     turn: UserIndex,
-    /// What the candidates have no group for yet, kept for its memory.
+    /// Candidates' ungranted rest, kept for its memory.
     rest: Vec<Rest>,
 }
 

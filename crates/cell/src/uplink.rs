@@ -69,7 +69,7 @@ impl UplinkConfig {
 pub enum Grant {
     /// A block of this size, without competition: a request's answer or a configured grant.
     Fixed(ByteCount),
-    /// What the scheduler gives, for this backlog as the station knows it.
+    /// The scheduler's share, for this backlog as the station knows it.
     Scheduled(ByteCount),
 }
 
@@ -112,7 +112,7 @@ impl Uplink {
             self.first = self.first.filter(|slot| *slot >= now);
         }
         self.backlog = backlog;
-        // What the station knows last: a report of nothing stops the grants.
+        // The newest report counts: a report of nothing stops the grants.
         let newest = self.reports.back().map_or(self.known, |(_, report)| *report);
         let is_known = newest > ByteCount::new(0);
         let is_served = is_known || self.first.is_some() || self.config.configured.is_some();
@@ -139,7 +139,7 @@ impl Uplink {
         [configured, scheduled, first].into_iter().flatten().min()
     }
 
-    /// What the terminal may send in this slot.
+    /// The terminal's grant in this slot.
     pub fn grant(&mut self, now: Slot, duplex: &Duplex) -> Option<Grant> {
         while let Some((_, report)) = self.reports.front().copied().filter(|(from, _)| *from <= now) {
             self.known = report;
@@ -164,7 +164,7 @@ impl Uplink {
         self.first = self.first.filter(|slot| *slot > now);
         self.backlog = self.backlog - sent;
         self.known = self.known - sent;
-        // What was reported before has been sent in part.
+        // Reported data has been sent in part.
         for (_, report) in &mut self.reports {
             *report = *report - sent;
         }

@@ -25,7 +25,7 @@ pub(super) struct Block {
     pub(super) needed: Decibels,
 }
 
-/// Why a packet was lost.
+/// Cause of a loss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum LossCause {
     /// The queue was full, or its management dropped the packet.

@@ -157,7 +157,7 @@ impl Handover {
         Ok(Self { config, cell, phase: Phase::Serving, events: VecDeque::new() })
     }
 
-    /// What the terminal is doing.
+    /// The terminal's phase.
     pub const fn phase(&self) -> Phase {
         self.phase
     }

@@ -57,7 +57,7 @@ impl RadioLink {
 
     /// The ratio from now on. The driver tells it where it passes one of the limits, or at any finer times.
     pub fn handle_sinr(&mut self, now: Instant, sinr: Decibels) {
-        // What the time before has brought is decided first.
+        // Earlier expiries are settled first.
         self.settle(now);
         self.below_since = (sinr < self.config.out).then(|| self.below_since.unwrap_or(now));
         self.above_since = (sinr > self.config.back).then(|| self.above_since.unwrap_or(now));

@@ -16,7 +16,7 @@ use crate::radio::{DelayProfile, Environment, Hertz, Metres, PathLoss, Place, Si
 pub struct RadioConfig {
     /// Attenuation over distance.
     pub path_loss: PathLoss,
-    /// Whether terminals see the station; `None` where it depends on the place.
+    /// Sight between terminals and the station; `None` if the place decides.
     pub sight: Option<Sight>,
     /// Loss of walls or cars around the terminals.
     pub penetration: Decibels,
@@ -74,7 +74,7 @@ pub struct Background {
 /// A base station.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SiteConfig {
-    /// Where it stands.
+    /// Position.
     pub place: Place,
     /// Its link layer.
     pub cell: CellConfig,

@@ -21,7 +21,7 @@ impl OuterLoop {
         Self { target, step, limit, margin: Decibels::ZERO }
     }
 
-    /// What is to be added to a reported ratio.
+    /// Correction of a reported ratio.
     pub const fn margin(&self) -> Decibels {
         self.margin
     }

@@ -28,7 +28,7 @@ impl Hertz {
     }
 }
 
-/// Whether a terminal sees its site.
+/// Sight between terminal and site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
     /// LOS.

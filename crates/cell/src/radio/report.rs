@@ -1,4 +1,4 @@
-//! What a station knows of a terminal's channel: reports of the CQI, late and with errors.
+//! The station's knowledge of a channel: reports of the CQI, late and with errors.
 
 use whimbrel_units::random::{Random, SplitMix64};
 use whimbrel_units::{Duration, Instant};
@@ -23,7 +23,7 @@ pub struct CqiReports {
 pub struct Report {
     /// When the terminal measured.
     pub measured_at: Instant,
-    /// What the measurement adds to the true ratio.
+    /// Error of the measured ratio.
     pub error: Decibels,
 }
 

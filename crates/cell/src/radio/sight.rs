@@ -1,4 +1,4 @@
-//! Which places see a site.
+//! Places that see a site.
 
 use super::field::{Field, Place};
 use super::path_loss::{Environment, Metres, Sight};
@@ -39,7 +39,7 @@ impl LineOfSight {
         }
     }
 
-    /// Whether a place at this distance sees the site.
+    /// Sight of the site at this distance.
     pub fn sight(&self, place: Place, ground: Metres) -> Sight {
         // The field's value is normal, hence its distribution function uniform.
         let uniform = 0.5 * libm::erfc(-self.patches.value(place) / core::f64::consts::SQRT_2);

@@ -9,7 +9,7 @@ use super::{Mode, Status};
 use crate::packet::{Gap, Number, Packet, Segment};
 use crate::queue::BearerQueue;
 
-/// What a block was filled with, in addition to its segments.
+/// Content of a block, in addition to its segments.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Filled {
     /// Bytes in use, with headers.
@@ -94,7 +94,7 @@ impl Sender {
         Filled { used, is_poll }
     }
 
-    /// What is to be sent next, up to its packet's end.
+    /// The next part, up to its packet's end.
     fn next_part(&mut self, now: Instant, queue: &mut BearerQueue) -> Option<Segment> {
         while let Some(gap) = self.missing.front().copied() {
             match self.packet(gap.number) {
@@ -149,7 +149,7 @@ impl Sender {
         let Mode::Acknowledged { repetitions, .. } = self.mode else { return };
         // A status of before the poll does not answer it.
         self.poll = self.poll.filter(|(_, last)| *last >= status.next);
-        // What was asked for before is in this status, too, unless it has arrived.
+        // Earlier requests are in this status, too, unless they have arrived.
         self.missing.clear();
         let mut gaps = status.gaps.iter().peekable();
         let (missing, has_failed) = (&mut self.missing, &mut self.has_failed);

@@ -230,7 +230,7 @@ fn run(mode: Mode, sizes: &[u64], blocks: &[(u64, bool)]) -> Bearer {
         let (room, is_lost) = blocks.get(millis as usize).copied().unwrap_or((2_000, false));
         bearer.block(now, room, is_lost);
         bearer.run(now);
-        // What is due at an instant is done at this instant.
+        // Timers due at an instant are served then.
         for deadline in [bearer.receiver.poll_timeout(), bearer.sender.poll_timeout()].into_iter().flatten() {
             assert!(deadline > now);
         }
