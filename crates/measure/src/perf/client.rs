@@ -28,7 +28,7 @@ use super::udp::{GREETING_INTERVAL, Greeter};
 /// may be down.
 const STALL_TIME: Duration = Duration::from_secs(60);
 
-/// What a client says while it measures.
+/// Messages of a measuring client.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Progress<'a> {

@@ -12,7 +12,7 @@ use super::plan::Plan;
 /// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 
-/// What a client does when its link goes down or changes.
+/// A client's reaction to link loss and changes.
 #[derive(Clone, Debug)]
 pub struct Handovers {
     /// The link to follow: `None` if none, `Some(None)` for the route's interface, otherwise the named
@@ -78,13 +78,13 @@ impl Handovers {
 pub struct Client {
     /// The server.
     pub server: HostPort,
-    /// What is to be measured.
+    /// Plan.
     pub plan: Plan,
     /// DCCP without UDP.
     pub native: Native,
     /// DSCP of the packets that this end sends.
     pub dscp: Dscp,
-    /// What this end does when its link goes down or changes.
+    /// This end's reaction to link loss and changes.
     pub handover: Handovers,
     /// Outages that the program knows of.
     pub outages: Outages,

@@ -70,7 +70,7 @@ mod tests {
         record(9, 0, false);
         record(12, 0, false);
         record(12, 1, false);
-        // What is overtaken is still in time for the fifth.
+        // Overtaken datagrams are in time for the fifth.
         record(11, 0, false);
         record(11, 1, false);
         (13..30).for_each(|frame| (0..2).for_each(|index| record(frame, index, false)));

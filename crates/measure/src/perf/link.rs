@@ -170,7 +170,7 @@ impl Link {
         }
     }
 
-    /// What repair did, where both ends repair.
+    /// Repair counters, if both ends repair.
     pub(crate) fn repair(&self) -> Option<RepairCounts> {
         match self {
             Self::Dccp(socket) => socket.repair(),

@@ -21,9 +21,9 @@ pub struct Span {
     pub lost: u64,
     /// The same as a share of those that should have arrived.
     pub loss: f64,
-    /// What the receiver counted.
+    /// The receiver's counters.
     pub received: ReceiverFigures,
-    /// What the sender counted.
+    /// The sender's counters.
     pub sent: SenderFigures,
 }
 
@@ -81,7 +81,7 @@ impl Row {
 pub struct Outcome {
     /// The test was stopped.
     pub interrupted: bool,
-    /// Why it failed.
+    /// Its failure.
     pub error: Option<String>,
     /// Figures of each stream that this end received.
     pub received_here: Vec<ReceiverFigures>,
@@ -93,7 +93,7 @@ pub struct Outcome {
     pub sent_there: Vec<SenderFigures>,
     /// The intervals.
     pub intervals: Vec<Row>,
-    /// What the link did.
+    /// Link events.
     pub handover: HandoverReport,
     /// The sum of the other end's figures in `intervals`, used if it vanishes.
     seen_there: Figures,

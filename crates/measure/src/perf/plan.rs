@@ -108,7 +108,7 @@ pub struct Plan {
     pub token: u64,
     /// The protocol that carries the data.
     pub transport: Transport,
-    /// Who sends.
+    /// Direction.
     pub direction: Direction,
     /// Parallel connections.
     pub streams: u16,
@@ -118,7 +118,7 @@ pub struct Plan {
     /// Its DCCP connections.
     #[serde(flatten)]
     pub dccp: DccpUse,
-    /// What its receivers do.
+    /// Reception options.
     #[serde(flatten)]
     pub reception: Reception,
     /// The data that each stream sends.

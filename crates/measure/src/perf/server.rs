@@ -61,7 +61,7 @@ pub struct Server {
     pub dscp: Dscp,
     /// Keys, and what is to happen without.
     pub protection: Protection,
-    /// What clients may request.
+    /// Limits of requests.
     pub limits: Limits,
     /// End after one client.
     pub one_off: bool,
@@ -72,7 +72,7 @@ pub struct Server {
 pub struct Served<'a> {
     /// The client.
     pub peer: SocketAddr,
-    /// What it requested.
+    /// Its plan.
     pub plan: &'a Plan,
     /// Figures of each stream that this end received.
     pub received: &'a [ReceiverFigures],
@@ -82,7 +82,7 @@ pub struct Served<'a> {
     pub vanished: bool,
 }
 
-/// What a server says.
+/// Server messages.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ServerNotice<'a> {
@@ -215,7 +215,7 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
     }
 }
 
-/// What a TCP connection was for.
+/// Purpose of a TCP connection.
 enum Purpose {
     /// A test, which has ended.
     Test(anyhow::Result<()>),

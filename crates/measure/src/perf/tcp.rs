@@ -61,8 +61,8 @@ mod linux {
         })
     }
 
-    /// Why this end refuses the congestion control that a client names, if it does. For a privileged process,
-    /// the kernel would load a module of that name.
+    /// Refusal of the congestion control that a client names, if any. For a privileged process, the kernel
+    /// would load a module of that name.
     pub(crate) fn objection_to_congestion(name: Option<&str>) -> Option<String> {
         let name = name?;
         let loaded = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");

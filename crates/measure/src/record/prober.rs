@@ -31,7 +31,7 @@ const LEAST_ECHOED: f64 = 0.85;
 const LEAST_WINDOW: f64 = 10.0;
 const OUTAGE_PROBE: Duration = Duration::from_millis(50);
 
-/// What an end has sent and received so far.
+/// Totals of an end so far.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Figures {
     /// Probes sent.
@@ -46,7 +46,7 @@ pub struct Figures {
     pub missing: u64,
     /// The round-trip time of the last probe whose echo came; only a saturated path is probed with echoes.
     pub rtt: Option<Duration>,
-    /// How much longer the last probe took than the fastest one.
+    /// Delay of the last probe beyond the fastest one.
     pub queueing: Option<Duration>,
 }
 
@@ -293,7 +293,7 @@ impl<'a> Prober<'a> {
             self.send(Class::Load, FULL)?;
         }
         if number > 0 {
-            // What the rate allows beyond this tick's probes is kept, but no more than a few ticks of it.
+            // Unused credit beyond this tick's probes is kept, but no more than a few ticks of it.
             let spacing = Duration::from_secs_f64(spacing);
             let kept = (now - self.last_load).saturating_sub(spacing * number).min(TICK * 4 + spacing);
             self.last_load = Instant::ZERO + (now.saturating_since(Instant::ZERO).saturating_sub(kept));

@@ -46,7 +46,7 @@ pub struct RecordServer {
     pub max_rate: DataRate,
 }
 
-/// What a server says.
+/// Server messages.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum RecordNotice<'a> {

@@ -29,7 +29,7 @@ const PROGRESS_INTERVAL: StdDuration = StdDuration::from_millis(200);
 /// Time between two datagrams that announce this end's address.
 const HELLO_INTERVAL: StdDuration = StdDuration::from_millis(50);
 
-/// What is to be recorded.
+/// Recording settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The server.
@@ -42,14 +42,14 @@ pub struct Settings {
     pub rate: DataRate,
 }
 
-/// How far a recording is.
+/// State of a recording.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Progress {
     /// The time that has passed.
     pub passed: Duration,
     /// The whole.
     pub whole: Duration,
-    /// What this end has sent and received so far.
+    /// Totals of this end so far.
     pub figures: Figures,
 }
 
