@@ -39,7 +39,7 @@ pub enum JitterDistribution {
     ParetoNormal,
 }
 
-/// Which packets go ahead of the others.
+/// Packets that overtake others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reorder {
     /// Probability that a candidate goes ahead.
@@ -50,7 +50,7 @@ pub struct Reorder {
     pub gap: u32,
 }
 
-/// Which packets arrive twice.
+/// Packets that arrive twice.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Duplicate {
     /// Probability that a packet is copied.
@@ -70,9 +70,9 @@ pub struct NetemConfig {
     pub correlation: f64,
     /// In which way they spread.
     pub distribution: JitterDistribution,
-    /// Which packets are not delayed.
+    /// Packets without delay.
     pub reorder: Option<Reorder>,
-    /// Which packets are copied: the copy has a delay of its own.
+    /// Copied packets: the copy has a delay of its own.
     pub duplicate: Option<Duplicate>,
     /// Packets delayed at the same time at most; others are lost. 1000 in `tc`.
     pub limit: usize,

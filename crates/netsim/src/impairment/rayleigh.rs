@@ -163,7 +163,7 @@ impl Radio {
         if let Some((judged, was_lost)) = self.judged
             && judged >= first
         {
-            // What came before the frame judged last carried earlier packets.
+            // Frames before the last judged carried earlier packets.
             lost = was_lost;
             first = judged + 1;
         }

@@ -39,7 +39,7 @@ fn the_tables_are_those_of_iproute2() {
     for (distribution, name, expected) in folds {
         let table = Table::of(distribution).expect("a table");
         assert_eq!(fold(table.entries()), expected, "{name}");
-        // Where iproute2 is installed, entry by entry.
+        // With iproute2 installed, entry by entry.
         for folder in ["/usr/lib/tc", "/usr/lib/x86_64-linux-gnu/tc", "/usr/lib/aarch64-linux-gnu/tc"] {
             let Ok(text) = fs::read_to_string(format!("{folder}/{name}.dist")) else { continue };
             let words = text.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
@@ -128,7 +128,7 @@ fn correlation_is_lost_on_delays_and_felt_in_reordering() {
         let correlation = products.sum::<f64>() / 40_000.0 / (same * same);
         assert!(correlation.abs() < 4.0 / 200.0, "{correlation}");
     }
-    // Whether to reorder goes by the number itself: below 5 %, only after several small numbers in a row.
+    // Reordering goes by the number itself: below 5 %, only after several small numbers in a row.
     let reorder = Reorder { probability: 0.05, correlation: 0.5, gap: 1 };
     let config = NetemConfig { reorder: Some(reorder), ..jittery(JitterDistribution::Uniform, 0.0) };
     let delays = delays_ms(&config, 40_000);

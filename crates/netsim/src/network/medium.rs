@@ -41,7 +41,7 @@ use crate::{Count, NodeId, StationIndex};
 /// or [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next
 /// timeout.
 pub trait Medium: Any + Send {
-    /// How the packets of a station are divided among queues of their own; `None` for one queue.
+    /// Division of a station's packets among queues; `None` for one queue.
     fn lanes(&self) -> Option<Lanes> {
         None
     }

@@ -17,34 +17,34 @@ use crate::{
 pub enum Command<A: Agent> {
     /// A link goes down. Routes stay as they are until a [`Command::Reroute`].
     LinkDown {
-        /// Which.
+        /// Link.
         link: LinkId,
         /// Treatment of its packets.
         policy: DownPolicy,
     },
     /// A link comes back up.
     LinkUp {
-        /// Which.
+        /// Link.
         link: LinkId,
     },
     /// A link gets another rate or trace. The packet in service goes on with the bits it has left; if
     /// it began on a delivery trace, it starts from its beginning.
     SetRate {
-        /// Which.
+        /// Link.
         link: LinkId,
         /// Its new rate.
         rate: LinkRate,
     },
     /// A link gets another delay. Packets under way keep the old one, and none overtakes another.
     SetDelay {
-        /// Which.
+        /// Link.
         link: LinkId,
         /// Its new delay.
         delay: Duration,
     },
     /// A link gets another impairment, which starts now with a random stream of its own.
     SetImpairment {
-        /// Which.
+        /// Link.
         link: LinkId,
         /// Its new impairment.
         impairment: Impairment,
@@ -56,7 +56,7 @@ pub enum Command<A: Agent> {
         node: NodeId,
         /// The destination of the packets.
         destination: NodeId,
-        /// Which link of `node` to take.
+        /// Link of `node` to take.
         link: LinkId,
     },
     /// The same, over several links: packets are sprayed over paths, or bonded links.
@@ -65,14 +65,14 @@ pub enum Command<A: Agent> {
         node: NodeId,
         /// The destination of the packets.
         destination: NodeId,
-        /// Which links of `node` to take.
+        /// Links of `node` to take.
         spread: Spread,
     },
     /// Computes the shortest paths over the links that are up. Those set by hand stay.
     Reroute,
     /// Calls a function with an agent, which is then drained: how a flow starts, stops or freezes.
     Agent {
-        /// Which.
+        /// Agent.
         agent: AgentId,
         /// The function to call.
         call: AgentCall<A>,

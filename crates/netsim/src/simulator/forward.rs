@@ -16,7 +16,7 @@ use crate::{Agent, AgentId, LinkId, LossCause, MediumId, NodeId, Packet, Station
 /// taken for a livelock.
 pub(super) const STALL_LIMIT: u32 = 1_000_000;
 
-/// What comes next for a packet, by its slot.
+/// Next step of a packet, by its slot.
 #[derive(Debug)]
 pub(super) enum Next {
     Nothing,

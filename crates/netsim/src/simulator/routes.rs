@@ -44,7 +44,7 @@ impl<A: Agent> Simulator<A> {
         self.network.routes.next_hop(node, destination)
     }
 
-    /// Where a packet goes whose route is not a single link.
+    /// Next step for a route that is not a single link.
     pub(super) fn route_otherwise(
         &mut self,
         node: NodeId,

@@ -180,7 +180,7 @@ impl LoadDependentCursor {
     fn light_departure(&self, train: &mut RunningTrain, now: u64, size: u32) -> Option<u64> {
         let opportunities = &self.trace.light[train.index].opportunities;
         let time = |index: usize| train.start.saturating_add(opportunities[index]);
-        // What the current opportunity has left cannot be used after it.
+        // The rest of an opportunity cannot be used after it.
         if train.next > 0 && time(train.next - 1) < now {
             train.left = 0;
         }

@@ -33,7 +33,7 @@ enum Losses {
     Spans(Arc<[(u64, u64)]>),
 }
 
-/// Which columns of a line hold the times.
+/// Columns of a line with the times.
 #[derive(Clone, Copy)]
 enum Columns {
     Time(usize),

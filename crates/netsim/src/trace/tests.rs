@@ -69,7 +69,7 @@ fn leftovers_of_an_opportunity_serve_the_packets_behind() {
     assert_eq!(link.departure(now, 600), Instant::from_millis(4));
     assert_eq!(link.departure(micros(3_999), 1_200), Instant::from_millis(4));
     assert_eq!(link.departure(micros(3_999), 1), Instant::from_millis(6));
-    // What was left at 6 ms was not used in time.
+    // The rest at 6 ms was not used in time.
     assert_eq!(link.departure(Instant::from_millis(6), 1), Instant::from_millis(8));
 }
 

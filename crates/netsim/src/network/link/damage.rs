@@ -1,4 +1,4 @@
-//! Which of the packets that the medium destroys arrive all the same, with damaged content.
+//! Packets that the medium destroys but that arrive, with damaged content.
 
 use crate::impairment::ImpairmentError;
 use crate::random::RandomStream;

@@ -103,7 +103,7 @@ impl CellularMedium {
         self.network.cells().iter().map(move |cell| cell.used(direction))
     }
 
-    /// Where a terminal is, in metres.
+    /// Place of a terminal, in metres.
     pub fn place(&self, terminal: UserIndex, now: Instant) -> Place {
         self.network.mobility().place(terminal, now)
     }

@@ -167,7 +167,7 @@ impl MediumIo<'_> {
         self.stations[station.index()].last_lane()
     }
 
-    /// What is known of a lane's packets.
+    /// State of a lane's packets.
     pub fn lane(&self, station: StationIndex, lane: usize) -> Lane {
         let (class, to, backlog) = self.stations[station.index()].lane(lane);
         let receiver = to.and_then(|node| self.station(node));

@@ -193,7 +193,7 @@ impl Station {
         }
     }
 
-    /// Whether a packet was flushed, and then whether it is to be routed anew.
+    /// `Some` if a packet was flushed: whether it is to be routed anew.
     pub(crate) fn take_flushed(&mut self, slot: PacketSlot) -> Option<bool> {
         self.flushed.remove(&slot)
     }

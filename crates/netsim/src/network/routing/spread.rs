@@ -3,7 +3,7 @@
 use crate::LinkId;
 use crate::random::RandomStream;
 
-/// Which links packets for a destination take, and how often each.
+/// Links for a destination's packets, with shares.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spread {
     /// The links and their weights: a link of twice the weight gets twice the packets.

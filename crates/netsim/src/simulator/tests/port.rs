@@ -24,7 +24,7 @@ fn a_driver_exchanges_bytes_with_the_network_in_its_own_time() {
         simulator.receive_all_flows(port);
         port
     });
-    // What the driver's clock shows when it wakes up; it wakes up late each time.
+    // Time of the driver's clock when it wakes up; it wakes up late each time.
     let mut clock = Instant::ZERO;
     let lateness = Duration::from_micros(30);
     let mut received = Vec::new();

@@ -4,7 +4,7 @@ fn cursor(text: &str, length: Option<Duration>, repeats: bool) -> LossCursor {
     LossCursor::new(LossTrace::parse(text, length, repeats).expect("a trace"))
 }
 
-/// Which packets are lost, of those that leave every `spacing` milliseconds from 0.
+/// Lost packets of those that leave every `spacing` milliseconds from 0.
 fn lost(cursor: &mut LossCursor, spacing: u64, packets: u64) -> Vec<u64> {
     (0..packets).filter(|packet| cursor.loses(Instant::from_millis(packet * spacing))).collect()
 }

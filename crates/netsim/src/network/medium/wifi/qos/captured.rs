@@ -24,7 +24,7 @@ const COMPRESSED: u16 = 2 << 1;
 /// Fragment number of a bitmap of 256 bits.
 const BITMAP_256: u16 = 0b0100;
 
-/// Where a transmission takes place.
+/// Place of a transmission.
 pub(super) struct Place<'a> {
     pub(super) phy: &'a Phy,
     /// The channel, where there are several.
@@ -124,7 +124,7 @@ pub(super) fn capture(
     }
 }
 
-/// What follows the first four bytes of a control frame whose header is left to the body.
+/// Bytes after the first four of a control frame whose header is left to the body.
 fn control_body(ppdu: &Ppdu) -> Vec<u8> {
     let frame = &ppdu.frame;
     let (receiver, transmitter) = (frame.receiver.0, frame.transmitter.0);

@@ -86,7 +86,7 @@ impl Contents {
         corrupt_by_noise(links, rate, bits, *power, random);
     }
 
-    /// What a station receives of a transmission that ends now. The causes of its packets' losses are noted.
+    /// A station's part of a transmission that ends now. The causes of its packets' losses are noted.
     pub(super) fn received(
         &self,
         now: Instant,

@@ -31,7 +31,7 @@ pub(super) struct Roaming {
     pub(super) kept: Kept,
 }
 
-/// Where a packet of a station's queues may go.
+/// Passage of a packet of a station's queues.
 pub(super) enum Passage {
     /// Into the queue still: the client has no access point.
     Wait,
@@ -44,7 +44,7 @@ pub(super) enum Passage {
 }
 
 impl Roaming {
-    /// Where a packet of `station` for `receiver` may go.
+    /// Passage of a packet of `station` for `receiver`.
     pub(super) fn passage(&self, station: StationIndex, receiver: Option<StationIndex>) -> Passage {
         let managed = &self.all.stations[station.index()];
         match &managed.machine {

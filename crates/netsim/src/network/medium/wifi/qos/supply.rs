@@ -1,4 +1,4 @@
-//! What goes from a station's queues to its MAC.
+//! From a station's queues to its MAC.
 
 use std::collections::BTreeSet;
 
