@@ -30,7 +30,7 @@ pub fn expected(mode: Mode, bytes: u32) -> Duration {
     Duration::from_micros(micros / STEP * STEP)
 }
 
-/// How much may be pending at a MAC before its packets wait in the queues.
+/// Limit of data pending at a MAC before its packets wait in the queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueLimits {
     /// For one receiver and category at any time.

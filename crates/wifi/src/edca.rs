@@ -55,7 +55,7 @@ struct OnAir {
     needs_response: bool,
 }
 
-/// What the driver is to transmit.
+/// The driver's next frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outbox {
     Empty,

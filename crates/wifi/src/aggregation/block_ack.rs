@@ -36,7 +36,7 @@ impl BlockAck {
     }
 }
 
-/// What a receiver notes about the MPDUs of one sender and traffic class, for its block acknowledgements
+/// A receiver's record of the MPDUs of one sender and traffic class, for its block acknowledgements
 /// (10.25.6.3).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scoreboard {

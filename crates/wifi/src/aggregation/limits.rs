@@ -1,4 +1,4 @@
-//! How much an A-MSDU and an A-MPDU hold.
+//! Limits of A-MSDU and A-MPDU.
 
 use whimbrel_units::Duration;
 

@@ -45,7 +45,7 @@ struct Entry {
     state: State,
 }
 
-/// What a transmission has room for.
+/// Room in a transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Room {
     /// The mode; `None` for a rate of OFDM, which carries one MPDU.
@@ -56,7 +56,7 @@ pub struct Room {
     pub single: u32,
 }
 
-/// What becomes of a packet at the sender.
+/// Fate of a packet at the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// The MPDU was acknowledged.

@@ -99,8 +99,7 @@ const fn parameters(aifsn: u8, cw_min: u16, cw_max: u16, txop_micros: u64) -> Ca
     CategoryParameters { aifsn, cw_min, cw_max, txop_limit: Duration::from_micros(txop_micros) }
 }
 
-/// What stations announce and use where nothing else is configured (Linux, `ieee80211_set_wmm_default`), by
-/// category.
+/// Defaults that stations announce and use (Linux, `ieee80211_set_wmm_default`), by category.
 pub const STATION_CATEGORIES: [CategoryParameters; 4] = [
     parameters(7, 15, 1_023, 0),
     parameters(3, 15, 1_023, 0),
@@ -108,7 +107,7 @@ pub const STATION_CATEGORIES: [CategoryParameters; 4] = [
     parameters(2, 3, 7, 1_504),
 ];
 
-/// What an access point uses itself (hostapd, `tx_queue_data*`), by category.
+/// An access point's own (hostapd, `tx_queue_data*`), by category.
 pub const ACCESS_POINT_CATEGORIES: [CategoryParameters; 4] = [
     parameters(7, 15, 1_023, 0),
     parameters(3, 15, 63, 0),
@@ -172,7 +171,7 @@ impl TransmitRate {
     }
 }
 
-/// What a sender does without a block acknowledgement.
+/// Reaction to a missing block acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum MissedBlockAck {
     /// The sender repeats the MPDUs, as the drivers of Linux do.
@@ -222,7 +221,7 @@ pub struct EdcaConfig {
     pub retry_limit: Option<u16>,
     /// Failed accesses of a category after which its window shrinks again; `None` for never.
     pub window_retry_limit: Option<u16>,
-    /// What follows a missed block acknowledgement.
+    /// Reaction to a missed block acknowledgement.
     pub missed_block_ack: MissedBlockAck,
     /// The time that frames reserve.
     pub reservation: Reservation,

@@ -1,4 +1,4 @@
-//! What a station with quality of service reports.
+//! Reports of a station with quality of service.
 
 use crate::aggregation::Fate;
 use crate::frame::MacAddress;
@@ -22,7 +22,7 @@ pub enum Event {
     Done {
         /// The packet.
         packet: u64,
-        /// What became of it.
+        /// Its fate.
         fate: Fate,
         /// Transmissions of the MPDU that it was in.
         transmissions: u16,

@@ -13,7 +13,7 @@ use crate::random::Random;
 /// Stands for the traffic identifier where repetitions of management frames are found.
 const MANAGEMENT: u8 = 16;
 
-/// What a sender with which block acknowledgements are agreed has sent in a category.
+/// State of a sender with which block acknowledgements are agreed, in a category.
 #[derive(Clone, Debug)]
 pub(super) struct Reception {
     transmitter: MacAddress,

@@ -12,7 +12,7 @@ const MEMORY: Duration = Duration::from_millis(100);
 /// Weight of a receiver without one of its own, the default of hostapd's `airtime_sta_weight`.
 pub const DEFAULT_WEIGHT: u16 = 256;
 
-/// Whose packets the next access is for.
+/// Order of receivers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Turns {
     /// Receivers take turns: one transmission for each.
@@ -35,7 +35,7 @@ pub(super) struct Account {
 impl Account {
     pub(super) const NEW: Self = Self { deficit: 0, weight: DEFAULT_WEIGHT, idle_since: Instant::ZERO };
 
-    /// What a turn adds: a microsecond for each unit of weight.
+    /// Credit of a turn: a microsecond for each unit of weight.
     const fn quantum(&self) -> i64 {
         self.weight as i64 * 1_000
     }

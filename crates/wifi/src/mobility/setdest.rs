@@ -169,7 +169,7 @@ fn path(number: u32, node: &mut Node, start: Position, area: Option<Area>) -> Re
     Ok(builder.build())
 }
 
-/// What has been read of a file.
+/// Data read of a file.
 #[derive(Default)]
 struct File {
     nodes: BTreeMap<u32, Node>,
@@ -281,7 +281,7 @@ impl File {
     }
 }
 
-/// Whether a command is one of a movement file.
+/// Presence of a command in movement files.
 enum Known {
     Yes,
     No,

@@ -6,7 +6,7 @@ use super::{LinkBudget, SPEED_OF_LIGHT};
 use crate::StationIndex;
 use crate::medium::Link;
 
-/// What reaches the neighbours of a sender of a transmission. Each quantity is a list of its own, so that the
+/// Signals at the neighbours of a transmission's sender. Each quantity is a list of its own, so that the
 /// compiler computes several neighbours at once.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Measurement {

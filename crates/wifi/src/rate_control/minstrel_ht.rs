@@ -28,7 +28,7 @@ const LENGTH_WEIGHT: u32 = 96;
 const GOOD: u32 = ONE * 95 / 100;
 const RELIABLE: u32 = ONE * 75 / 100;
 
-/// What a probe looks for.
+/// Aim of a probe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Probe {
     /// The next faster rate of a group.
@@ -42,7 +42,7 @@ enum Probe {
 const PROBES: [Probe; 6] =
     [Probe::Increase, Probe::Jump, Probe::Increase, Probe::Jump, Probe::Increase, Probe::Slower];
 
-/// What is known of a mode.
+/// Statistics of a mode.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     mode: Mode,
@@ -203,7 +203,7 @@ impl MinstrelHt {
             rate.last = (rate.attempts, rate.successes);
             (rate.attempts, rate.successes) = (0, 0);
         }
-        // What was never tried is at least as good as the faster rates of its group.
+        // Untried rates are at least as good as the faster rates of their group.
         let (mut group, mut highest) = (usize::MAX, 0);
         for rate in self.rates.iter_mut().rev() {
             if core::mem::replace(&mut group, rate.group) != rate.group {

@@ -133,7 +133,7 @@ proptest! {
     }
 }
 
-/// What a station takes to its next access point: the numbers of the old window are not used again.
+/// Handover to the next access point: the numbers of the old window are not used again.
 #[test]
 fn a_cleared_window_gives_back_what_is_not_acknowledged() {
     let limits = AggregateLimits { window: 4, ..AggregateLimits::of(Format::Ht) };

@@ -41,8 +41,7 @@ pub(super) fn throughput(duration: u32, length: u32, probability: u32) -> u32 {
     (100 * packets / u64::from(ONE)) as u32
 }
 
-/// How often a rate is tried: at least twice, and as often as it takes no longer than 6 ms with the mean
-/// backoffs.
+/// Tries of a rate: at least two, and as many as take no longer than 6 ms with the mean backoffs.
 pub(super) fn retries(duration: u32, length: u32) -> u32 {
     let data = (u64::from(duration) * u64::from(length.max(1)) / 1_000) as u32;
     let mut window = CW_MIN;
