@@ -17,7 +17,7 @@ const EXCHANGES: [(f64, f64); 3] = [(2_828.0, 32.0), (2_828.0, 32.0), (3_544.0, 
 
 /// A rule, and its shares of airtime and rates in Mbit/s by a computation on paper of the deficits.
 pub struct Case {
-    /// What is fair.
+    /// Rule.
     pub name: &'static str,
     turns: Turns,
     weights: [u16; 3],

@@ -304,7 +304,7 @@ fn main() -> ExitCode {
     finish(&exceeded)
 }
 
-/// What made the two differ, found by changing one parameter at a time.
+/// Causes of differences, found by changing one parameter at a time.
 const NS3: &str = "Saturated stations of 802.11ax that upload 1472 B (80 MHz, two streams, MCS 11) deliver 87.2 thousand packets a second with 2 stations, and 86.9 with 10, in \
      ns-3.37 with `HeConfiguration::GuardInterval` of 800 ns and `MpduBufferSize` of 256, whose defaults are 3200 ns and 64 (one station: 27.6 thousand in 0.6 s instead of 40.6). The simulator \
      delivers 87.9 and 86.0 with `rts_threshold = \"65535 B\"`, the default of ns-3, and 84.3 and 69.4 without RTS, where a collision costs whole A-MPDUs; ns-3 then delivers 61.7 with 10, the mean of four runs of 0.6 s (59.3 to 65.0). \

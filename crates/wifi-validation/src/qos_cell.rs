@@ -52,7 +52,7 @@ impl Loss {
     }
 }
 
-/// What the packets of a cell have met.
+/// Counters of a cell's packets.
 #[derive(Clone, Default, Debug)]
 pub struct Deliveries {
     /// Packets delivered, by station that sent them.
@@ -241,7 +241,7 @@ impl QosCell {
         }
     }
 
-    /// What was delivered so far.
+    /// Deliveries so far.
     pub const fn deliveries(&self) -> &Deliveries {
         &self.stations.deliveries
     }

@@ -178,7 +178,7 @@ fn losses_of_mpdus_cost_what_a_monte_carlo_has() {
             let delay = delays[(share * delays.len() as f64) as usize].as_secs_f64() * 1e3;
             assert!((delay / number(column) - 1.0).abs() < bar, "{row}: {share} within {delay} ms");
         }
-        // What a request releases counts as a burst of its own here.
+        // Packets released by a request count as a burst here.
         if retry_limit.is_none() {
             let burst =
                 done.bursts.iter().map(|&size| f64::from(size)).sum::<f64>() / done.bursts.len() as f64;
