@@ -197,7 +197,7 @@ fn the_command_lines_lead_to_a_picture_with_one_modem_and_with_two() {
     let mut place = Place::new();
     [listen, play, film, connect].iter().for_each(|command| place.start(command));
     place.see("a picture");
-    // What the pages say at both ends.
+    // States at both ends.
     Place::until("frames at the viewer", || {
         place.state(0)["connections"][0]["frames"][0]["whole"].as_u64() > Some(25)
     });

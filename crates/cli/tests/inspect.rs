@@ -334,7 +334,7 @@ fn every_stream_is_explained_with_its_gap() {
         (true, false) => "download",
         _ => "voip",
     };
-    // What the simulator delivered or lost is what the capture has, or has not, at the last of its links.
+    // The simulator's deliveries and losses are those in the capture at the last of its links.
     let table = &record["tables"]["flows"];
     let of_flow = |name: &str, column: &str| {
         let names = table["flow"].as_array().expect("names");

@@ -191,7 +191,7 @@ fn a_chosen_token_stays_the_same_and_is_not_printed() {
     let mut first = String::new();
     BufReader::new(stream).read_line(&mut first).expect("an answer");
     assert!(first.starts_with("HTTP/1.1 200"), "{first}");
-    // What cannot be a token is an error of usage, and so is a file that others can read, with its name.
+    // An invalid token is an error of usage, and so is a file that others can read, with its name.
     let short = folder.path().join("short").to_str().expect("text").to_owned();
     std::fs::write(&short, "too short\n").expect("it is written");
     for (mode, reason) in [(0o600, "expected a token of 16"), (0o644, "chmod 600")] {

@@ -88,7 +88,7 @@ fn outage(folder: &Path) -> PathBuf {
     page
 }
 
-/// What a script after a page reports by `report(value)`, in a frame of that width, since no window is
+/// Report of a script after a page by `report(value)`, in a frame of that width, since no window is
 /// narrower than 500 pixels; `place`: the part of the address after "#". `None` without a browser.
 fn reported(
     folder: &Path,

@@ -28,7 +28,7 @@ const BITS: usize = 7;
 /// Time between two pictures, and the same in the clock of RTP.
 const PERIOD: Duration = Duration::from_millis(40);
 const TICKS: u32 = 3600;
-/// What the path adds in each direction, and the most by which the page's delay may be wrong.
+/// Delay of the path in each direction, and the tolerance of the page's delay.
 const PATH: Duration = Duration::from_millis(60);
 const TOLERANCE_MS: f64 = 20.0;
 

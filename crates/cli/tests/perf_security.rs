@@ -61,7 +61,7 @@ fn a_shared_secret_encrypts_and_another_one_is_refused() {
     assert_eq!(record["plan"]["secured"], true);
     assert!(number(&record, "summary.up.goodput_bps") > 1e6, "{record}");
     assert_eq!(number(&record, "summary.up.lost"), 0.0);
-    // What both ends count is data, without the records' overhead: 1200 bytes each.
+    // Both ends count data, without the records' overhead: 1200 bytes each.
     let sent = |key: &str| number(&record, &format!("summary.up.sent.{key}"));
     assert!((sent("bytes") / sent("datagrams") - 1200.0).abs() < 1.0, "{record}");
 

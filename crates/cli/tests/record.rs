@@ -235,7 +235,7 @@ fn a_gentle_recording_that_is_stopped_is_written() {
     let page = page.unwrap_or_else(|| panic!("{line}")).parse().expect("an address");
     // A second without load, and two with.
     std::thread::sleep(Duration::from_secs(3));
-    // What both directions carry is on the page meanwhile: 1 Mbit/s of probes, and twenty pings a second.
+    // Traffic of both directions is on the page meanwhile: 1 Mbit/s of probes, and twenty pings a second.
     let shown: Value = serde_json::from_str(&get(page, "/").1).expect("JSON");
     for name in ["sent", "received"] {
         let series = shown["series"].as_array().expect("a list").iter().find(|series| series["name"] == name);

@@ -130,7 +130,7 @@ fn metric(text: &str, name: &str, path: Ipv4Addr) -> f64 {
 #[test]
 fn an_encrypted_stream_takes_both_paths_and_each_has_its_figures() {
     let viewer = socket();
-    // What a busy machine delays is not late.
+    // A busy machine's delay is not late.
     let (mut near, _far, port, _crossing, state) = pair(&viewer, "weighted", &["--latency", "3s"]);
     let program = socket();
     let sent = stream(&program, port, 0, 150);
@@ -157,7 +157,7 @@ fn an_encrypted_stream_takes_both_paths_and_each_has_its_figures() {
     let bytes = PATHS.map(|path| metric(&text, "path_sent_bytes_total", path));
     let all: f64 = bytes.iter().sum();
     let least = f64::from(sent) * 502.0;
-    // What comes late is asked for, and repeated.
+    // Late datagrams are asked for, and repeated.
     let most = 1.2 * least * (1.0 + rate["repair"]["overhead"].as_f64().expect("a share"));
     println!("{bytes:?} of {least} to {most}; {}", rate["repair"]);
     assert!(

@@ -16,7 +16,7 @@ const FRAME: Duration = Duration::from_millis(40);
 /// Bytes of a frame: few, so that the rate after an outage is enough. Packets with data are longer, and
 /// others shorter.
 const SIZE: usize = 200;
-/// What a busy machine delays by less, and frames that take longer.
+/// More than a busy machine's delay, and frames that take longer.
 const LATENCY: &str = "1s";
 const LONGER: usize = 30;
 
@@ -134,7 +134,7 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     });
     camera.frames(30, true);
     assert_eq!((camera.losses, camera.requests.len()), (0, 0));
-    // What repair brought is known by frame at the end that receives; two are still open.
+    // The receiving end counts repaired frames; two are still open.
     camera.until(true, "frames", |_| frames(seen, "repaired") >= 2);
     assert_eq!(frames(seen, "given_up"), 0);
     assert!(frames(seen, "whole") > frames(seen, "repaired"));
@@ -151,7 +151,7 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     let repetitions = |number| numbers.iter().filter(|other| **other == number).count();
     assert!(numbers.iter().all(|number| repetitions(*number) <= 2), "{numbers:?}");
     assert!(numbers.iter().any(|number| repetitions(*number) == 2), "{numbers:?}");
-    // What is lost later is another reason, though no key frame came.
+    // Later losses have another reason, though no key frame came.
     let losses = camera.losses;
     camera.outage(&path, false);
     camera.until(true, "a request for the next loss", |camera| camera.losses > losses);

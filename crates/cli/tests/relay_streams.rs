@@ -70,7 +70,7 @@ fn program(
     });
 }
 
-/// What arrives at a port: the time, and the datagram.
+/// Arrivals at a port: time and datagram.
 fn arrivals(
     socket: UdpSocket,
     start: Instant,
@@ -88,7 +88,7 @@ fn arrivals(
     })
 }
 
-/// What has become of the datagrams.
+/// Fates of the datagrams.
 struct Outcome {
     /// The greatest age of a value on arrival, and the longest time between two of a component, in seconds.
     oldest: f64,
@@ -155,7 +155,7 @@ fn run() -> Outcome {
     path.set_rate(LOW);
     thread::sleep(RISE - FALL);
     path.set_rate(RATE);
-    // What is left arrives within the time for which a command is of use.
+    // The rest arrives within the time for which a command is of use.
     thread::sleep(END - RISE + Duration::from_secs(4));
     is_over.store(true, Ordering::Relaxed);
     let [telemetry, _video, bulk] = received.map(|thread| thread.join().expect("no panic"));

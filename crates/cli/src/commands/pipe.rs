@@ -166,7 +166,7 @@ async fn with_standard_streams<F: Future<Output = anyhow::Result<Carried>>>(
         let mut out = std::io::stdout().lock();
         while let Some(data) = written.blocking_recv() {
             out.write_all(&data)?;
-            // What has arrived is seen, also if no more follows.
+            // Data is shown, also if no more follows.
             if written.is_empty() {
                 out.flush()?;
             }
@@ -203,7 +203,7 @@ fn read_input(args: CommonArgs, read: &mpsc::Sender<std::io::Result<Bytes>>) {
         let result = if args.lines {
             (&mut input).take(chunk as u64).read_until(b'\n', &mut data)
         } else {
-            // What there is, without waiting for more.
+            // Available input, without waiting.
             input.fill_buf().map(|buffer| {
                 data.extend_from_slice(&buffer[..buffer.len().min(chunk)]);
                 data.len()

@@ -89,7 +89,7 @@ pub(crate) struct HandoverArgs {
 }
 
 impl HandoverArgs {
-    /// What they ask for.
+    /// Their values.
     pub(super) fn handovers(&self) -> Handovers {
         let named = self.freeze_on_link_loss.as_ref().or(self.follow_link.as_ref());
         Handovers {

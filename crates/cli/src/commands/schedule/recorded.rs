@@ -22,7 +22,7 @@ type Datagram = (Duration, u32);
 /// A flow and its datagrams in the order of their times.
 type FlowDatagrams = (Flow, Vec<Datagram>);
 
-/// What the senders sent, packets that a capture of several points has lost on the way included.
+/// Packets sent, including those that a capture of several points has lost on the way.
 fn flows<R: Read>(args: &ScheduleArgs, mut reader: CaptureReader<R>) -> anyhow::Result<Flows> {
     let config = FollowConfig { viewpoint: Viewpoint::Sender, ..FollowConfig::default() };
     let found =
