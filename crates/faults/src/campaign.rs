@@ -73,7 +73,7 @@ pub struct Campaign {
     pub trials: u64,
     /// The number of trials run in parallel.
     pub jobs: usize,
-    /// Which trials.
+    /// Trial kind.
     pub kind: Kind,
 }
 

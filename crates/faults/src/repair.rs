@@ -11,7 +11,7 @@
 //! | told apart | an end without repair gets and sends datagrams as they are |
 //! | closed | the end is reported to both ends once, and no datagram after it |
 //!
-//! Where packets were changed without a trace, a coded packet can spread that to others. Then *once* is about
+//! If packets were changed without a trace, a coded packet can spread that to others. Then *once* is about
 //! repetitions alone, and *no worse* does not apply.
 
 use core::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What the trial sees in the packets of its hosts.
+//! The trial's view of its hosts' packets.
 
 use whimbrel_proto::multipath::{Path, SubflowStage};
 use whimbrel_wire::option::multipath::MultipathOption;
