@@ -97,7 +97,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
             end.session.handle_timeout(now);
             // The honest end faces the impostor.
             let is_deceived = impostor == 2 - at;
-            // What an impostor believes is no matter.
+            // An impostor's events are irrelevant.
             if impostor == 1 + at {
                 while let Some(datagram) = end.session.poll_transmit() {
                     other.flying.push_back(datagram);

@@ -23,7 +23,7 @@ pub fn check(data: &[u8]) {
     check_strangers(packet, offload);
 }
 
-/// What is read is within the packet, and does not depend on the ECN field.
+/// Fields are within the packet, and do not depend on the ECN field.
 fn check_fields(packet: &[u8]) {
     let Some(parsed) = IpPacket::parse(packet) else { return };
     assert!(parsed.data as usize <= packet.len());

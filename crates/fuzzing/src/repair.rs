@@ -65,7 +65,7 @@ struct Trial {
 }
 
 fn payload(number: u32) -> Vec<u8> {
-    // Where datagrams go in parts, some have several.
+    // If datagrams go in parts, some have several.
     let length = 4 + (number.wrapping_mul(2_654_435_761) >> 23) as usize;
     number.to_be_bytes().into_iter().cycle().take(length).collect()
 }

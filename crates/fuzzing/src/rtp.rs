@@ -63,7 +63,7 @@ fn datagram(data: &[u8]) {
         assert!(
             codec.is_some() || !(content.has_parameters || content.begins_keyframe || content.is_disposable)
         );
-        // What others need is never dropped first.
+        // Referenced data is never dropped first.
         assert!(
             !(content.is_disposable && (content.has_parameters || content.begins_keyframe)),
             "{content:?}"
