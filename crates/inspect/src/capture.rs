@@ -66,7 +66,7 @@ pub struct CaptureReader<R: Read> {
     early: VecDeque<(Frame, Vec<u8>)>,
     /// Data of the record that was the first of these.
     early_data: Vec<u8>,
-    /// What follows `early`: the frame in the input's buffer, or the reason why there is none.
+    /// Input after `early`: the frame in the input's buffer, or the reason why there is none.
     next: Option<Result<Option<Frame>, CaptureError>>,
     failed: bool,
 }

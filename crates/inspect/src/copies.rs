@@ -56,7 +56,7 @@ pub enum Viewpoint {
     Sender,
 }
 
-/// What a packet keeps on its way.
+/// A packet's constant part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Identity {
     pub(crate) number: u64,
@@ -75,7 +75,7 @@ impl Identity {
     }
 }
 
-/// Where and how a packet was captured.
+/// Place and form of a captured packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sighting {
     pub(crate) identity: Identity,
@@ -349,7 +349,7 @@ impl Copies {
     }
 }
 
-/// What is known of a packet.
+/// A known packet.
 enum Recognized {
     /// The link layer has repeated it.
     Again,

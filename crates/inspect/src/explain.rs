@@ -1,4 +1,4 @@
-//! What is seen now, in one sentence.
+//! Present state, in one sentence.
 //!
 //! An observer counts what happened in short intervals ([`Interval`]): the ends of a connection, a simulator
 //! or a capture. [`Explainer`] names what matters most over the last seconds: an interruption, losses by
@@ -126,7 +126,7 @@ pub struct Interval {
     pub allowed_bps: Option<f64>,
     /// Rate of the path.
     pub capacity_bps: Option<f64>,
-    /// Why nothing is carried.
+    /// Cause of a stop.
     pub halt: Option<Halt>,
 }
 

@@ -107,7 +107,7 @@ pub struct FecReport {
 pub struct LostRun {
     /// Number of the first.
     pub first: u32,
-    /// How many.
+    /// Count.
     pub symbols: u64,
     /// Lost symbols that the repair packets restore.
     pub restored: u64,

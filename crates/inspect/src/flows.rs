@@ -99,7 +99,7 @@ pub(crate) struct FlowState {
     pub(crate) content: FlowContent,
 }
 
-/// What is tracked of a flow's protocol.
+/// State of a flow's protocol.
 #[derive(Clone, Debug)]
 pub(crate) enum FlowContent {
     Udp(Box<RtpStreams>),

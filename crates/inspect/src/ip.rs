@@ -160,7 +160,7 @@ fn decode_v6(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
             );
         }
         pass_extension(&mut packet, header_len);
-        // What follows belongs to the datagram, of which later fragments do not begin with a header.
+        // The rest is the datagram's, of which later fragments do not begin with a header.
         if packet.fragment.is_some() {
             break;
         }

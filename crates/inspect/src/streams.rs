@@ -44,7 +44,7 @@ pub struct Passed {
     pub is_repeated: bool,
 }
 
-/// What a stream is.
+/// Kind of stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum StreamKind {
     /// The data of one end of a DCCP connection, by the connection's number.
@@ -67,7 +67,7 @@ impl StreamKind {
 /// The packets of a stream.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Stream {
-    /// What it is.
+    /// Kind.
     pub kind: StreamKind,
     /// Source and destination.
     pub flow: Flow,

@@ -1,4 +1,4 @@
-//! What several tests need.
+//! Helpers of tests.
 
 use whimbrel_wire::udp_encapsulation::{self, UdpPorts};
 

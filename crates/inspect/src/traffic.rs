@@ -122,7 +122,7 @@ impl Traffic {
         }
     }
 
-    /// What was counted.
+    /// Counters.
     pub fn report(&self) -> TrafficReport {
         let streams = self.streams.iter().map(|(key, stream)| stream.report(*key)).collect();
         TrafficReport { streams, beyond_limit: self.beyond_limit }

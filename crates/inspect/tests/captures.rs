@@ -41,7 +41,7 @@ fn a_capture_with_a_short_snap_length_invents_nothing() {
     let cut = report("dccp-snap72.pcapng");
     assert_eq!((cut.capture.cut_frames, cut.capture.cut_options), (89, 31));
     for (cut, whole) in cut.connections[0].halves.iter().zip(&whole.connections[0].halves) {
-        // What the headers have is the same.
+        // The headers give the same.
         assert_eq!(cut.seen.types, whole.seen.types);
         assert_eq!(
             (cut.seen.bytes, cut.seen.holes, cut.seen.late),

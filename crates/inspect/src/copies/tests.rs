@@ -17,7 +17,7 @@ struct Capture {
 /// Record, milliseconds, copy.
 type Counted = (u64, u64, u32);
 
-/// Where a packet is seen: interface, place, time to live.
+/// Point of capture: interface, place, time to live.
 type Place = (u32, u64, u8);
 
 const A: Place = (0, 1, 64);

@@ -23,7 +23,7 @@ pub struct Session {
     pub symbol_size: u16,
 }
 
-/// Where the packets of a flow are sent.
+/// Destination of a flow's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
     /// `None`: to any address.
@@ -49,13 +49,13 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a text describes no source with a repair flow.
+/// Error in a text for a source with a repair flow.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct SdpError {
     /// Its line, from 1.
     pub line: usize,
-    /// What is wrong, and what was expected.
+    /// Error, and expected value.
     pub reason: String,
 }
 

@@ -102,7 +102,7 @@ impl RtpStreams {
             Some(index) => index,
             None => {
                 if self.0.len() == MAX_STREAMS {
-                    // What has turned out to be none makes room.
+                    // A stream not confirmed makes room.
                     let chance = self.0.iter().position(|stream| !stream.is_confirmed())?;
                     self.0.remove(chance);
                 }

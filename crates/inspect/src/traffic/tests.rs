@@ -9,7 +9,7 @@ use crate::capture::Record;
 /// Link type of 802.11 behind radiotap.
 const RADIOTAP: u16 = 127;
 
-/// What a test changes in a frame.
+/// A test's changes to a frame.
 #[derive(Clone, Copy)]
 struct Sent {
     from: u32,
