@@ -44,7 +44,7 @@ pub struct Datagram {
     pub captured: Instant,
 }
 
-/// What an end sends to the other.
+/// Message to the other end.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
     /// A datagram, for the first time or again.
@@ -99,7 +99,7 @@ impl Message {
     }
 }
 
-/// What an end wants done.
+/// Output of an end.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Messages for the other end.

@@ -138,7 +138,7 @@ fn kinds(plan: &Plan, simulator: &Simulator<FlowAgent>, parts: &Parts) -> &'stat
     if has_control { &KINDS } else { &KINDS[..CONTROL] }
 }
 
-/// What was noted of a medium.
+/// Notes on a medium.
 struct Notes<'a> {
     frames: &'a [AirFrame],
     /// Beginning of the first frame that was not noted.

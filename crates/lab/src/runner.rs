@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
         Self { plan, seed, gaps, events, simulator, parts, samples, replay: None, estimates: Vec::new() }
     }
 
-    /// What the run was built from.
+    /// Plan of the run.
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         self.replay.as_ref().map_or(&[], Replay::samples)
     }
 
-    /// What happened since the last sample of `watch`; `None` if no time has passed.
+    /// Counters since the last sample of `watch`; `None` if no time has passed.
     pub fn watch(&self, watch: &mut Watch) -> Option<Sample> {
         watch.take(self.plan, &self.events, self.seed, &self.simulator, &self.parts)
     }

@@ -11,9 +11,9 @@ use crate::transport::{FlowAgent, SenderEstimate};
 /// A flow in an interval.
 #[derive(Clone, Debug)]
 pub struct FlowSample {
-    /// What was counted in it, at both ends.
+    /// Counters, at both ends.
     pub counts: Counters,
-    /// What the sender believes at its end.
+    /// The sender's estimate.
     pub estimate: SenderEstimate,
     /// Delay of the last packet that was delivered in it, in seconds.
     pub delay_s: Option<f64>,

@@ -41,7 +41,7 @@ impl End for Sender {
     fn handle(&mut self, _: Instant, _: Message, _: &mut Output) {}
 }
 
-/// What arrived of a block.
+/// Arrivals of a block.
 #[derive(Debug, Default)]
 struct Block {
     data: BTreeMap<u64, Datagram>,

@@ -72,7 +72,7 @@ pub struct Receiver {
     timer: Duration,
     next: Option<Instant>,
     newest: Option<u64>,
-    /// What is missing: when it was last asked for, and how often.
+    /// Missing datagrams: last request, and number of requests.
     missing: BTreeMap<u64, (Instant, u32)>,
     solver: Solver,
     key_frame_requests: u64,

@@ -1,4 +1,4 @@
-//! Which datagrams an ideal code restores: equations in consecutive datagrams, of which any set has the
+//! Datagrams that an ideal code restores: equations in consecutive datagrams, of which any set has the
 //! greatest rank possible.
 
 use std::collections::{BTreeMap, BTreeSet};

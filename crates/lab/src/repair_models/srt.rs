@@ -134,7 +134,7 @@ struct Receiver {
     probing: Probing,
     /// The least number that is not expected to be missing.
     expected: u64,
-    /// What is missing, and when the delivery of its successor overtakes it.
+    /// Missing datagrams, and when delivery of a successor overtakes them.
     missing: BTreeMap<u64, Instant>,
     /// From the capture of a datagram to its delivery.
     to_delivery: Option<Duration>,

@@ -170,7 +170,7 @@ impl SentDatagrams {
     }
 }
 
-/// What is below repair.
+/// Layers below repair.
 struct Lower<'a, C: Secures> {
     security: &'a mut Option<Layer<C>>,
     sent: &'a mut SentDatagrams,
@@ -281,7 +281,7 @@ impl<C: Secures> Layers<C> {
         self.is_open |= matches!(C::note(&event), Note::Open);
         Some(event)
     }
-    /// What the packet hides that has left last. The event about its datagram has been polled.
+    /// Hidden part of the packet that left last. The event about its datagram has been polled.
     pub(super) fn take_left(&mut self) -> Hidden {
         self.sent.left.take().unwrap_or_default()
     }

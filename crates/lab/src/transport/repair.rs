@@ -18,8 +18,8 @@ pub struct Repair {
     /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in
     /// time if it is whole by then.
     pub latency: Time,
-    /// What repairs: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP
-    /// and media flows; or `"none"`, to count the frames of a flow without repair.
+    /// Scheme: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP and
+    /// media flows; or `"none"`, to count the frames of a flow without repair.
     #[serde(default)]
     pub kind: RepairKind,
     /// DCCP only: if true, datagrams are delivered as soon as all before them are, not at a constant latency.
@@ -30,7 +30,7 @@ pub struct Repair {
     pub overhead: Option<f64>,
 }
 
-/// What repairs a flow.
+/// Repair scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RepairKind {

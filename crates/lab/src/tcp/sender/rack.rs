@@ -71,7 +71,7 @@ impl TcpSender {
             self.spurious.on_recovery_end();
         }
         self.leave_timeout();
-        // Where reordering is usual, data open the window when they arrive, in order or not (Linux).
+        // If reordering is usual, data opens the window when it arrives, in order or not (Linux).
         let is_reordered = self.spurious.degree() > u64::from(self.config.recovery.duplicate_threshold);
         let opens = acked > 0 || is_reordered && news.delivered > 0;
         if opens && self.recovery.phase != SenderPhase::FastRecovery {

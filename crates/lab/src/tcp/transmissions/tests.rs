@@ -34,7 +34,7 @@ fn data_are_in_flight_until_they_are_delivered_or_lost() {
     assert_eq!((news.delivered, news.timed, board.pipe(), board.sacked()), (400, Some(at(6)), 600, 200));
     // The same again is no news.
     assert_eq!(board.on_ack(at(51), 200, &[range(500, 700)], 1000).delivered, 0);
-    // What was received selectively is not delivered again.
+    // Data received selectively is not counted again.
     assert_eq!(board.on_ack(at(52), 700, &[], 1000).delivered, 300);
     assert_eq!((board.pipe(), board.sacked()), (300, 0));
 }

@@ -22,7 +22,7 @@ impl Visitor<'_> for CcidVisitor {
         write!(f, "the number or the name of a CCID: {}", mechanisms().describe(|_| true))
     }
     fn visit_u64<E: Error>(self, number: u64) -> Result<CcidKey, E> {
-        // Whether there is such a CCID is checked with the rest of the configuration.
+        // The CCID is checked with the rest of the configuration.
         let number =
             u8::try_from(number).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))?;
         Ok(CcidKey(number))

@@ -20,12 +20,12 @@ pub enum MediaContent {
         padding: u32,
         /// Timestamp in units of 1/90000 s.
         timestamp: u32,
-        /// What a model of repair sends in it.
+        /// Message of a model of repair.
         message: Option<Box<Message>>,
     },
     /// A report on the packets received.
     Feedback(Box<CongestionFeedback>),
-    /// What a model of repair sends to the other end in RTCP.
+    /// Message of a model of repair to the other end in RTCP.
     Repair(Box<Message>),
 }
 

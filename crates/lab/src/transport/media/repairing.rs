@@ -11,7 +11,7 @@ use crate::repair_models::{Datagram, End, Message, Output};
 use crate::transport::FlowSetup;
 use crate::transport::repair::{Repair, RepairKind, Viewer};
 
-/// What may repair media: what travels in RTP packets.
+/// Schemes for media: in RTP packets.
 pub(super) const KINDS: [RepairKind; 5] =
     [RepairKind::None, RepairKind::Nack, RepairKind::NackFec, RepairKind::Tambur, RepairKind::Hairpin];
 /// The encoder's rate is cut by the share of repair, at most by this.
@@ -50,7 +50,7 @@ impl Repairing {
         })
     }
 
-    /// What repair leaves of the rate for the encoder.
+    /// Rate left to the encoder by repair.
     pub(super) fn target(&self, allowed: DataRate) -> DataRate {
         DataRate::from_bits_per_second(allowed.as_bits_per_second() * (1.0 - self.share))
     }

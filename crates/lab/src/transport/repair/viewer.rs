@@ -13,9 +13,9 @@ use crate::transport::FlowSetup;
 /// frames count.
 #[derive(Debug)]
 pub(in crate::transport) struct Viewer {
-    /// What arrived for the first time and is not delivered.
+    /// First copies that are not delivered.
     arrived: BTreeSet<u64>,
-    /// What waits for its time.
+    /// Datagrams not yet due.
     waiting: BTreeMap<(Instant, u64), Datagram>,
     repaired: u64,
     frames: FrameMeter,

@@ -13,7 +13,7 @@ use crate::traffic::TrafficSource;
 use crate::transport::repair::{Repair, RepairKind, Viewer};
 use crate::transport::{Content, FlowEnd, FlowSetup, FrameParts, IpHeaders};
 
-/// What may repair a UDP flow.
+/// Schemes for UDP flows.
 pub(super) const KINDS: [RepairKind; 8] = [
     RepairKind::None,
     RepairKind::Srt,

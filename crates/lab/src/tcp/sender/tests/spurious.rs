@@ -68,7 +68,7 @@ fn a_duplicate_lengthens_the_reordering_window() {
     }
 }
 
-/// Where the network makes copies, duplicates show no reordering.
+/// If the network makes copies, duplicates show no reordering.
 #[test]
 fn more_duplicates_than_retransmissions_are_of_the_network() {
     let mut script = Script::fill(undoing(10), 10);
