@@ -126,7 +126,7 @@ pub struct CellRadio {
     pub noise_figure: Option<Decibels>,
     /// Attenuation over distance; `uma` by default.
     pub propagation: Propagation,
-    /// Whether terminals see the base station; by default a share of the places does, less with the distance.
+    /// Sight of the base station; by default a share of the places has it, less with the distance.
     pub sight: Option<Sight>,
     /// Loss of walls, or of a car, around the terminals; none by default.
     pub penetration: Option<Decibels>,
@@ -149,7 +149,7 @@ pub enum Propagation {
     Macro,
 }
 
-/// Whether terminals see a base station.
+/// Sight of a base station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sight {
@@ -260,19 +260,19 @@ pub struct Idle {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Background {
-    /// How many, at rest and evenly distributed around the base station.
+    /// Number, at rest and evenly distributed around the base station.
     pub users: u32,
-    /// What each downloads on average.
+    /// Mean download rate of each.
     pub rate: Rate,
     /// Mean size of a download; 200 kB by default. Sizes and times between downloads are exponential.
     #[serde(default)]
     pub size: Option<Size>,
-    /// How far from the base station at most; 250 m by default.
+    /// Radius around the base station; 250 m by default.
     #[serde(default)]
     pub radius: Option<Length>,
 }
 
-/// What the base stations of a gateway have in common.
+/// Properties shared by a gateway's base stations.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Gateway {

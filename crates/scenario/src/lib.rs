@@ -177,7 +177,7 @@ pub struct Node {
     /// Changes of its cell at given times.
     #[serde(default)]
     pub cell_changes: Vec<cell::CellChange>,
-    /// What the cells that name the node as their gateway have in common.
+    /// Properties of the cells that name the node as their gateway.
     #[serde(default)]
     pub gateway: Option<cell::Gateway>,
     /// The station's position in metres, if it stands still.

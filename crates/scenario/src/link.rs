@@ -308,7 +308,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Where a recording starts, and whether it repeats; `None` for other models.
+    /// Start of a recording, and whether it repeats; `None` for other models.
     pub(crate) fn recording(&self) -> Option<(RecordingStart, bool)> {
         match self {
             Self::Mask { start, repeat, .. }

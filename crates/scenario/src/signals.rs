@@ -17,7 +17,7 @@ pub enum Command {
     Probe,
 }
 
-/// Which end of a flow.
+/// End of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowEnd {

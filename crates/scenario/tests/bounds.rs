@@ -1,4 +1,4 @@
-//! What a scenario's author can make the program do and print.
+//! Bounds of a scenario's demands and output.
 
 use std::fs;
 

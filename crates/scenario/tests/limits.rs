@@ -1,4 +1,4 @@
-//! Where a sweep leads beyond what works, and crowds: the run goes on, and a note names the cause.
+//! Sweeps beyond what works, and crowds: the run goes on, and a note names the cause.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn a_station_out_of_range_receives_nothing_and_a_note_says_why() {
         let record = run(&changed(RANGE, &[("wifi.air.routing", json!(protocol))]).unwrap(), 1);
         assert_eq!((flow(&record, "received_packets")[0], notes(&record).len()), (0.0, 1));
     }
-    // What no distance explains is an error.
+    // Other causes than distance are errors.
     let alone = changed(RANGE, &[("node[1].wifi", Value::Null), ("node[1].position", Value::Null)]);
     assert!(
         alone.unwrap_err().to_string().starts_with("flow[0].to = \"b\": expected a node that can be reached")

@@ -145,7 +145,7 @@ fn captured(
         })?;
     let at = |time: Duration| Instant::ZERO + time;
     let spans: Vec<_> = recording.spans.iter().map(|(from, to)| (at(*from), at(*to))).collect();
-    // Where the last two packets were captured in one moment the losses between them end later.
+    // If the last two packets were captured in one moment the losses between them end later.
     let length = spans.last().map_or(recording.length, |last| recording.length.max(last.1 - Instant::ZERO));
     let trace = LossTrace::from_spans(&spans, Some(length), repeats)
         .map_err(|error| wrong(format!("a stream whose losses make a trace ({error})")))?;

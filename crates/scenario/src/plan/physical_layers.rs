@@ -27,8 +27,8 @@ impl Macs {
         phy.supported.iter().any(|rate| rate.modulation() == Modulation::Ofdm)
     }
 
-    /// Where the protection follows from the stations, access points and clients protect their OFDM frames
-    /// only while a client is associated that does not decode them, and access points announce it.
+    /// If the protection follows from the stations, access points and clients protect their OFDM frames only
+    /// while a client is associated that does not decode them, and access points announce it.
     pub(super) fn announce(&self, infrastructure: &mut InfrastructureConfig) {
         if !self.is_protection_derived {
             return;

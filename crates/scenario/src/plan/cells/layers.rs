@@ -87,7 +87,7 @@ pub(super) fn plan(key: &str, cell: &Cell) -> Result<(CellConfig, Hertz), Scenar
     Ok((config, Hertz(carrier)))
 }
 
-/// What a carrier may be, in place of one that does not exist.
+/// Valid carriers, in place of one that does not exist.
 fn known(standard: Standard, error: InvalidCarrier) -> String {
     match error {
         InvalidCarrier::Bandwidth { numerology, .. } => {
@@ -170,7 +170,7 @@ fn bearer(key: &str, cell: &Cell, config: &mut CellConfig) -> Result<(), Scenari
             return Err(ScenarioError::invalid(format!("{key}.rlc.{name}"), found, expected));
         }
         bearer.mode = Mode::Unacknowledged;
-        // What UM gives up, PDCP does not wait for.
+        // PDCP does not wait for losses of UM.
         bearer.reordering = bearer.reordering.map(|_| Duration::ZERO);
     }
     if let Some(limit) = cell.queue.limit {
