@@ -32,8 +32,12 @@ PHRASES: dict[str, re.Pattern[str]] = {
     "is-over": re.compile(r"\b(is|are|was|were) over\b"),
     # "any", "the ... that".
     "whatever": re.compile(r"\b(whatever|whichever)\b"),
+    # A noun: "Fate of a packet" for "What becomes of a packet", "If" for "Where". A question is none.
+    "clause": re.compile(r"^(What|How|Whether|Where|Who|Whose|Which|Why)\b(?!.*\?)"),
     "long": re.compile(rf"^.{{{COLUMNS + 1}}}"),
 }
+# Phrases counted only at the beginning of a paragraph.
+AT_BEGIN = {"clause"}
 COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)$")
 
 
@@ -41,10 +45,15 @@ def places(root: Path) -> Iterator[tuple[str, str, Path, int, str]]:
     """Crate, phrase, file, line number and text of each place."""
     for path in sorted((root / "crates").glob("*/**/*.rs")):
         crate = path.relative_to(root / "crates").parts[0]
+        begins = True
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            begun, begins = begins, True
             if (comment := COMMENT.match(line)) is None:
                 continue
+            begins = not comment[1].strip()
             for phrase, pattern in PHRASES.items():
+                if phrase in AT_BEGIN and not begun:
+                    continue
                 if pattern.search(line if phrase == "long" else comment[1].strip()):
                     yield crate, phrase, path, number, comment[1].strip()
 

@@ -16,6 +16,13 @@ def project(tmp_path: Path) -> Path:
         "/// The rate is that of the path.\n"
         "let that_of = 1; // not a line of its own\n"
         "/// That is why a link is over a radio.\n"
+        "let text = 1;\n"
+        "/// What becomes of a packet,\n"
+        "/// Where one is lost.\n"
+        "///\n"
+        "/// How it is lost.\n"
+        "let text = 2;\n"
+        "// Who asked?\n"
     )
     return tmp_path
 
@@ -27,6 +34,8 @@ def test_comments_are_counted_by_crate_and_phrase(project: Path) -> None:
         ("one", "is-over", 1),
         ("one", "that-of", 2),
         ("one", "is-over", 4),
+        ("one", "clause", 6),
+        ("one", "clause", 9),
     ]
 
 
