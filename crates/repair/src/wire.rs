@@ -306,7 +306,7 @@ fn begin(kind: u8, answer: Option<Answer>, ends_parity: bool, out: &mut Vec<u8>)
     }
 }
 
-/// A receiver's symbols and requests.
+/// Received and wanted symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Its number.

@@ -330,7 +330,7 @@ impl Feedback {
         if answer.is_last {
             self.answer = answer.number;
             self.answer_due = None;
-            // Symbols in this answer that are still missing can be asked for again.
+            // Symbols of this answer still missing can be asked for again.
             let (number, reported) = self.sent[usize::from(answer.report) % 16];
             if number == answer.report {
                 let answered = self.awaited.iter_mut().filter(|awaited| awaited.reported <= reported);

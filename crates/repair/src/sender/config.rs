@@ -120,7 +120,7 @@ impl fmt::Display for SendError {
 
 impl core::error::Error for SendError {}
 
-/// Datagram that [`Sender::poll_transmit`](crate::sender::Sender::poll_transmit) wrote.
+/// Datagram of [`Sender::poll_transmit`](crate::sender::Sender::poll_transmit).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sent {
     /// A datagram of the application.

@@ -327,7 +327,7 @@ impl Flight {
         true
     }
 
-    /// Packets missing in an earlier report that have arrived since were only late.
+    /// Packets missing in an earlier report that arrived since were only late.
     fn note_lateness(&mut self, report: &Report, horizon: Instant) {
         let (latency, round_trip) = (self.latency, self.round_trip);
         let skip = report.next.since(self.first).max(0) as usize;
@@ -395,7 +395,7 @@ impl Flight {
         None
     }
 
-    /// Missing packets of a frame, by a report.
+    /// Missing packets, by a report.
     pub(super) fn missing(&self, frame: &Frame, report: &Report) -> Missing {
         let (mut lost, mut under_way, mut span) = (0_usize, 0_usize, None);
         let mut is_observed = frame.ended.is_some();

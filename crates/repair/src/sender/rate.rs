@@ -1,4 +1,4 @@
-//! Limits of sending: the granted rate, and coded packets up to the source's bytes.
+//! Send limits: the granted rate, and coded packets up to the source's bytes.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
