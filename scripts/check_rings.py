@@ -282,7 +282,7 @@ def above_ceilings(root: Path, owners: Sequence[Owner]) -> list[str]:
 
 
 def offences(root: Path, owner: Owner = OWNERS[0]) -> list[str]:
-    """What breaks the rules of a composed type."""
+    """Breaches of a composed type's rules."""
     crate = Crate(root, owner)
     found = [f"these call each other in a ring: {', '.join(ring)}" for ring in rings(crate.calls)]
     found += sorted(set(crate.unknown))

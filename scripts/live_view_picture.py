@@ -147,7 +147,7 @@ def decoded(stream: Stream, folder: Path) -> Frames:
 
 
 def picture(pictures: Frames, shown: npt.NDArray[np.int64], time_s: float) -> Image.Image:
-    """What a viewer sees at a time of the run."""
+    """A viewer's picture at a time of the run."""
     rate = float(pictures.rate)
     due = min(int((time_s - START_S - PLAYOUT_S) * rate + 1e-6), shown.size - 1)
     number = int(shown[due]) if due >= 0 else -1

@@ -109,7 +109,7 @@ SEGMENT = 1448
 
 @dataclass(frozen=True)
 class Bed:
-    """What the paper leaves open; `README.md` gives the reasons of the defaults.
+    """Choices left to us; `README.md` gives the reasons of the defaults.
 
     Attributes:
         host: the processor of the tablets; None for one without limit.

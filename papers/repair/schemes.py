@@ -1,4 +1,4 @@
-"""What repairs the video: the keys of a flow for each."""
+"""Repair schemes: the keys of a flow for each."""
 
 from __future__ import annotations
 
@@ -75,4 +75,4 @@ GUARDED: Mapping[str, Scheme] = {
     "truth": Scheme("Whimbrel, the truth, no guard", OURS, _dccp("omniscient", guard=False)),
     "alone": Scheme("no repair, no guard", "none", _dccp("standing", guard=False)),
 }
-"""What the guard of loss differentiation costs: those with and without it."""
+"""Cost of loss differentiation's guard: those with and without it."""

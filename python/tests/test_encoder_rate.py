@@ -156,7 +156,7 @@ class _Obs(ModuleType):
         self.timers.remove(call)
 
     def becomes(self, kbps: int) -> bool:
-        """Whether the video's bitrate becomes this, while the timers run."""
+        """Runs the timers until the video has this bitrate."""
         end = time.monotonic() + PATIENCE_S
         while self.video.bitrate != kbps and time.monotonic() < end:
             for call in self.timers:

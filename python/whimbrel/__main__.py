@@ -95,7 +95,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _supplied(command: str, arguments: Sequence[str]) -> list[str]:
-    """What the compiled part cannot know: the commands written in Python, and the ffmpeg of the package."""
+    """Facts for the compiled part: the commands written in Python, and the ffmpeg of the package."""
     if command in ("completion", "man"):
         known = {name: verbs.python_command(name) for name in verbs.PYTHON}
         return [f"--commands={command_tree.described(known)}"]

@@ -1,1 +1,1 @@
-"""What every room stands on: text files, optional dependencies, the compiled part, the terminal."""
+"""Base of every room: text files, optional dependencies, the compiled part, the terminal."""

@@ -24,7 +24,7 @@ from whimbrel.figures import marked_quick, usual_charts
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What has been reproduced of a paper.
+    """Reproduced parts of a paper.
 
     Attributes:
         paper: the paper.

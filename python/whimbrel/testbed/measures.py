@@ -1,4 +1,4 @@
-"""What a viewer has seen on the walk, network by network."""
+"""A viewer's figures on the walk, network by network."""
 
 from __future__ import annotations
 

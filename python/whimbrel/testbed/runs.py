@@ -93,7 +93,7 @@ def transports(whimbrel: Sequence[str], quic: Path | None) -> tuple[Transport, .
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has measured.
+    """Measurements of a run.
 
     Attributes:
         transport: its key.

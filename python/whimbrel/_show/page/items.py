@@ -44,12 +44,12 @@ def item(section: Section, table: ShownTable) -> str:
 
 
 def finding(table: ShownTable) -> str:
-    """What an item shows in one sentence: its author's, or the extremes of its first metric."""
+    """An item in one sentence: its author's, or the extremes of its first metric."""
     return str(table.stored.about.get("sentence") or _extremes(table))
 
 
 def agreement(section: Section, table: ShownTable) -> str:
-    """Whether an item matches what was claimed and printed, in one sentence."""
+    """Agreement of an item with claims and printed numbers, in one sentence."""
     about = table.stored.about
     counted = printed.stored(about["printed"]["all"]).sentence() if about.get("printed") else ""
     judged = _judged(section.claims_on(table.stored.sheet.key))

@@ -32,7 +32,7 @@ def bar(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
 
 
 def overview(sections: Sequence[Section]) -> str:
-    """What was learnt, and then the counts: claims by source, printed numbers, tables, runs."""
+    """Results, then counts: claims by source, printed numbers, tables, runs."""
     claims = [claim for section in sections for claim in section.claims]
     tables = [table for section in sections for table in section.tables]
     agreement = printed.together(_agreement(table) for table in tables)
