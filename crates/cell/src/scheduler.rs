@@ -107,7 +107,7 @@ pub struct Scheduler {
     means: Vec<Option<Mean>>,
     /// The user after the last of round robin's turns.
     turn: UserIndex,
-    /// Candidates' ungranted rest, kept for its memory.
+    /// Candidates' backlog without a group yet, kept for its memory.
     rest: Vec<Rest>,
 }
 

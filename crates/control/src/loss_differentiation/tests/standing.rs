@@ -124,7 +124,7 @@ fn frames_that_use_most_of_a_slow_link_are_no_standing_queue() {
             assert!(wireless, "packet {n}: {:?}", standing.evidence());
         }
     }
-    // Data left at the next frame stands.
+    // A queue not empty before the next frame stands.
     for n in 0..400_u32 {
         let behind = 8.0 + f64::from(n % 8) * 5.0;
         standing.on_arrival(&packet(

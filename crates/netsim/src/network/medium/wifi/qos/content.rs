@@ -86,7 +86,7 @@ impl Contents {
         corrupt_by_noise(links, rate, bits, *power, random);
     }
 
-    /// A station's part of a transmission that ends now. The causes of its packets' losses are noted.
+    /// Reception by a station of a transmission that ends now. The causes of its packets' losses are noted.
     pub(super) fn received(
         &self,
         now: Instant,
