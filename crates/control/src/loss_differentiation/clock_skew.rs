@@ -14,7 +14,7 @@
 //! Without an empty queue on the data path, this yields no estimate. The return path carries mostly
 //! acknowledgements; where the sender echoes timestamps, its trip times are available as well
 //! ([`on_return_trip`](ClockSkew::on_return_trip)), and the line below them, over shorter windows, takes
-//! precedence. It yields no estimate where data keep both directions busy, or where the return trip time
+//! precedence. It yields no estimate where data keeps both directions busy, or where the return trip time
 //! varies by more than a tenth of the clock drift.
 
 use alloc::collections::VecDeque;
