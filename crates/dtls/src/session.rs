@@ -218,7 +218,7 @@ impl Session {
         }
     }
 
-    /// Passes a datagram of the handshake to the library, but for data that have overtaken its end.
+    /// Passes a datagram of the handshake to the library, but for data that has overtaken its end.
     fn handle_flight(&mut self, now: Instant, datagram: &[u8]) {
         let Some(handshake) = &mut self.handshake else { return };
         handshake.heard += datagram.len();
