@@ -18,7 +18,7 @@
 //! | on a path with no other impairment, path MTU discovery completes in time | `watch::sizes` |
 //! | a server follows only clients that may move; no such client loses its connection by moving | `hosts`, `world` |
 //! | on a path that carries data again, a steady application's rate recovers in time | `world::liveness` |
-//! | data are sent no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
+//! | data is sent no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
 //! | once the applications have closed, all connections end | [`world`] |
 //!
 //! [`multipath`] has trials of connections over several paths, and [`repair`] of connections that repair
