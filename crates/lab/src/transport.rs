@@ -110,7 +110,7 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
         "none"
     }
 
-    /// `true` if the receiver answers: then a path has to lead back, and bulk data are possible.
+    /// `true` if the receiver answers: then a path has to lead back, and bulk data is possible.
     fn has_feedback(&self) -> bool {
         true
     }
