@@ -142,7 +142,7 @@ pub enum LossDetection {
     /// packet counts as lost.
     FirstPacket,
     /// As `Packets` until a packet arrives out of order; then after a time that adapts to the measured
-    /// reordering, as in [RACK](whimbrel_control::reordering::ReorderWindow) (RFC 8985). Data are not
+    /// reordering, as in [RACK](whimbrel_control::reordering::ReorderWindow) (RFC 8985). Data is not
     /// delayed. An experiment.
     Rack,
 }

@@ -341,7 +341,7 @@ impl Connection {
     /// congestion control takes it into account.
     ///
     /// Returns `true` if it will be reported. It is not if the packet did not arrive or is older than 65,536
-    /// packets, if the code is undefined, or if the data are already reported as dropped: a code never
+    /// packets, if the code is undefined, or if the data is already reported as dropped: a code never
     /// becomes less serious (RFC 4340, Section 11.7).
     pub fn datagram_discarded(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         let newest = self.cx.sequence.numbers.gsr();
@@ -350,7 +350,7 @@ impl Connection {
         let has_meaning = !matches!(code, DropCode::Reserved(_));
         has_arrived && has_meaning && self.dropped.discard(&mut self.fx, sequence, code)
     }
-    /// Freezes the connection before the path becomes unavailable. No data are sent in the directions of
+    /// Freezes the connection before the path becomes unavailable. No data is sent in the directions of
     /// `scope` until
     /// [`Connection::unfreeze`]. The peer, if it [takes part](crate::config::FreezeConfig::offer), has to be
     /// notified about a round-trip time before the path breaks.

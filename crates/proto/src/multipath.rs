@@ -15,8 +15,8 @@
 //! - *Failure*: a path whose acknowledgements cease for a retransmission timeout carries no further data
 //!   while another is alive. It is probed, and used again once it answers.
 //! - *Closing*: in order (MP_CLOSE) or at once (MP_FAST_CLOSE), on all subflows. A Close or Reset without the
-//!   key ends its subflow only. In order, no data that are under way in either direction are lost; those in
-//!   the send queue of the end that answers are.
+//!   key ends its subflow only. In order, no data under way in either direction is lost, only data in
+//!   the send queue of the end that answers.
 //!
 //! The keys of type 0 travel in plain text: the extension protects subflows against attackers that have not
 //! seen the first handshake, and nothing else (Section 4).

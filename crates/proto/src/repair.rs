@@ -227,7 +227,7 @@ impl<C: Transport> RepairLayer<C> {
     pub fn handle_event(&mut self, now: Instant, below: &mut impl Below<C>, mut event: C::Event) {
         if let Phase::Agreeing(held) = &mut self.phase {
             let is_over = matches!(C::step(&mut event), Step::Closed(_));
-            // More data are lost, as on the path.
+            // More data is lost, as on the path.
             if held.len() < MOST_HELD || !matches!(C::step(&mut event), Step::Datagram(_)) {
                 held.push(event);
             }

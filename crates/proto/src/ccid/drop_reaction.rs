@@ -2,7 +2,7 @@
 
 use whimbrel_wire::option::data_dropped::DropCode;
 
-/// An HC-sender's reaction to a packet that arrived, but whose data were dropped.
+/// An HC-sender's reaction to a packet that arrived, but whose data was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum DropReaction {
     /// None: the drop is unrelated to the network.

@@ -12,7 +12,7 @@ use crate::event::LossVerdict;
 
 /// An HC-sender that reacts to handovers of which it is notified in advance.
 pub trait Freezing: fmt::Debug {
-    /// The path is unavailable, and no data are sent until [`Freezing::on_unfreeze`].
+    /// The path is unavailable, and no data is sent until [`Freezing::on_unfreeze`].
     fn on_freeze(&mut self, now: Instant);
     /// A path, possibly another one, is available.
     fn on_unfreeze(&mut self, now: Instant);

@@ -73,7 +73,7 @@ pub struct ReceivedPacket<'a> {
     pub payload: usize,
     /// The ECN codepoint with which it arrived.
     pub ecn: Ecn,
-    /// `true` if its data are known to be corrupt: the Data Checksum is wrong (RFC 4340, Section 9.3).
+    /// `true` if its data is known to be corrupt: the Data Checksum is wrong (RFC 4340, Section 9.3).
     pub corrupt: bool,
     /// `true` if its data arrived too late for in-order delivery and were discarded. They count as lost
     /// (`papers/reorder`, Section II.B).

@@ -7,7 +7,7 @@ pub struct CcidProfile {
     pub needs_ack_vector: bool,
     /// `true` if the Ack Ratio of the end that sends the data is used.
     pub uses_ack_ratio: bool,
-    /// `true` if data carry ECT(1), because the response to marks is scalable (RFC 9331); `false` for ECT(0)
+    /// `true` if data carries ECT(1), since the response to marks is scalable (RFC 9331); `false` for ECT(0)
     /// (RFC 8311, Section 6).
     pub is_scalable: bool,
     /// `true` if the receiver can classify losses.

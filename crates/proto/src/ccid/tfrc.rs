@@ -35,7 +35,7 @@ pub struct Variant {
     pub small_packets: Option<SmallPackets>,
     /// The law that bounds the sender's rate by the queueing delay and by marks, if there is one. The
     /// receiver then reports the number of marked packets (ECN Counts) and does not count them as lost, and
-    /// data carry ECT(1).
+    /// data carries ECT(1).
     pub delay_aware: Option<DelayAwareConfig>,
     /// The sender's reaction to data dropped by the receiving host.
     pub drop_policy: DropPolicy,

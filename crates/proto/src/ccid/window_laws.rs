@@ -8,7 +8,7 @@
 //! | 248 | `cubic` | [`Cubic`] with HyStart++ (RFC 9438, RFC 9406) |
 //! | 249 | `veno` | [`Veno`] (Fu and Liew, 2003) |
 //! | 253 | `westwood` | [`Westwood`]+ (Grieco and Mascolo, 2004) |
-//! | 254 | `prague` | [`Prague`]; data carry ECT(1), and each mark that an Ack Vector reports counts (RFC 9331) |
+//! | 254 | `prague` | [`Prague`]; data carries ECT(1), and each mark in an Ack Vector counts (RFC 9331) |
 //!
 //! No registry has them by default, so that no peer can negotiate one without the application's consent:
 //!

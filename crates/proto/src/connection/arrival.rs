@@ -43,9 +43,9 @@ impl Connection {
                 self.take_handshake_data(meta, packet, is_corrupt);
                 None
             }
-            // RFC 4340, Section 5.4: empty Data are a datagram, too.
+            // RFC 4340, Section 5.4: empty Data is a datagram, too.
             PacketType::Data | PacketType::DataAck => self.accept(meta, packet, is_corrupt),
-            // Section 9.3: other packets' data are not delivered, but they are reported if corrupt.
+            // Section 9.3: other packets' data is not delivered, but reported if corrupt.
             _ => {
                 if is_corrupt {
                     self.dropped.discard(&mut self.fx, packet.sequence, DropCode::Corrupt);
@@ -67,7 +67,7 @@ impl Connection {
         }
         Some(datagram_event(meta, packet, is_corrupt))
     }
-    /// Accepts the application data of a Request or Response, once per connection. Further data are reported
+    /// Accepts the application data of a Request or Response, once per connection. Further data is reported
     /// as dropped because of a protocol constraint (RFC 4340, Section 8.1.3).
     fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) {
         if packet.payload.is_empty() {

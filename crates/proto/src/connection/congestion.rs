@@ -162,7 +162,7 @@ impl Congestion {
         let is_on = cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
         is_on || self.receiver.profile.needs_ack_vector
     }
-    /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's
+    /// RFC 4341, Section 4: no data is sent before the peer has agreed to send Ack Vectors, if the sender's
     /// CCID cannot work without them.
     #[inline]
     pub(super) fn awaits_ack_vectors(&self, cx: &Context) -> bool {

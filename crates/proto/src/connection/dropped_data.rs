@@ -54,11 +54,11 @@ impl DroppedData {
             slow_at: None,
         }
     }
-    /// Records a packet whose data were delivered, but not as usual.
+    /// Records a packet whose data was delivered, but not as usual.
     pub(super) fn record(&mut self, sequence: SeqNo, code: DropCode) {
         self.recorder.record(sequence, code);
     }
-    /// Records a packet whose data are dropped, and the reason. Returns `true` if this is a new report.
+    /// Records a packet whose data is dropped, and the reason. Returns `true` if this is a new report.
     #[cold]
     pub(super) fn discard(&mut self, fx: &mut Effects, sequence: SeqNo, code: DropCode) -> bool {
         let is_new = self.recorder.record(sequence, code);

@@ -1,4 +1,4 @@
-//! Freezing: no data are sent while the path is unavailable (`papers/freeze`, Section 4).
+//! Freezing: no data is sent while the path is unavailable (`papers/freeze`, Section 4).
 //!
 //! An end is frozen by its application ([`Connection::freeze`](super::Connection::freeze)) or by the peer
 //! (the option Freeze). While either applies, it sends no data; datagrams wait in the send queue, as long as
@@ -106,11 +106,11 @@ enum Announcement {
 #[must_use]
 pub(super) enum FreezeChange {
     None,
-    /// Data are held from now on: congestion control is suspended.
+    /// Data is held from now on: congestion control is suspended.
     Frozen,
-    /// Data are no longer held: congestion control and everything that is quiet during a local freeze resume.
+    /// Data is no longer held: congestion control and everything that is quiet during a local freeze resume.
     Unfrozen,
-    /// Data are still held, at the peer's request, but this end may send other packets again.
+    /// Data is still held, at the peer's request, but this end may send other packets again.
     QuietEnded,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Handshake {
     /// Application data of a received Request or Response, until the connection is announced to the
     /// application.
     received: Option<Event>,
-    /// Sequence number of the Request or Response whose data were taken first; no other's will be.
+    /// Sequence number of the Request or Response whose data was taken first; no other's will be.
     data_taken: Option<SeqNo>,
     /// This server has sent nothing since the handshake was completed.
     unanswered: bool,

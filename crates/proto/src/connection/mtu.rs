@@ -146,7 +146,7 @@ impl Mtu {
         // The hint concerns the size that was in use: the largest.
         let mut discovery = PathMtu::new(now, wanted, false);
         match advice {
-            // The interface's MTU is known before the first packet: data begin with that size.
+            // The interface's MTU is known before the first packet: data begins with that size.
             EarlyAdvice::Limit(limit)
                 if !cautious && (PathMtu::BASE..wanted).contains(&limit.saturating_add(OVERHEAD)) =>
             {

@@ -17,7 +17,7 @@ use crate::feature::ReceivedFeatures;
 pub(super) struct Findings {
     pub(super) ndp_count: Option<u64>,
     timestamp_rtt: Option<Duration>,
-    /// `true` if the application data do not match the Data Checksum (RFC 4340, Section 9.3).
+    /// `true` if the application data does not match the Data Checksum (RFC 4340, Section 9.3).
     pub(super) is_corrupt: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Delivery of received application data (RFC 4340, Sections 9, 11.6 and 11.7).
 //!
-//! Data are delivered unless the protocol forbids it, the application does not listen, they are corrupt, or
+//! Data is delivered unless the protocol forbids it, the application does not listen, it is corrupt, or
 //! the receive queue is full. The sender is notified of the reason.
 
 use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};

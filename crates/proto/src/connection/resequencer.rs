@@ -59,12 +59,12 @@ pub struct ReorderSnapshot {
     pub late: u64,
 }
 
-/// Treatment of a packet whose data are to be delivered in order.
+/// Treatment of a packet whose data is to be delivered in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Placement {
     /// No packet is missing before it, or it is late: it is processed at once.
     Now {
-        /// `true` if the data come too late to be delivered. They stay lost (`papers/reorder`, Section II.B):
+        /// `true` if the data is too late to be delivered. It stays lost (`papers/reorder`, Section II.B):
         /// otherwise the sender would keep a rate of which the application receives nothing.
         discarded: bool,
         /// `true` if loss detection processes the packet now.

@@ -261,7 +261,7 @@ pub(crate) struct Sequencing {
     last_data: SeqNo,
     /// The first packet with data not yet acknowledged.
     unmeasured_data: Option<SeqNo>,
-    /// All packets up to here are acknowledged, or were sent while no data were in flight.
+    /// All packets up to here are acknowledged, or were sent while no data was in flight.
     flight_base: SeqNo,
     /// Arrival time of the last valid packet.
     last_valid: Option<Instant>,

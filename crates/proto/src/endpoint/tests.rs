@@ -442,7 +442,7 @@ fn outdated_deadlines_do_not_pile_up() {
     let now = net.now;
     let client = net.at(2).connect(now, address(1), PORT, patient).unwrap();
     net.run_for(millis(500));
-    // Paced data have a deadline soon, and then there is only the idle timer's.
+    // Paced data has a deadline soon, and then there is only the idle timer's.
     for tag in 0..2_000 {
         let now = net.now;
         net.at(2).send(now, client, datagram(2 * tag)).unwrap();

@@ -181,7 +181,7 @@ impl Span {
     }
 }
 
-/// The rate at which data arrive on all subflows.
+/// The rate at which data arrives on all subflows.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReceiveRate {
     since: Option<Instant>,

@@ -65,7 +65,7 @@ pub enum MultipathEvent {
         /// Reason for its end.
         error: ConnectionError,
     },
-    /// The acknowledgements of a subflow have ceased: no data are sent on it while another is alive.
+    /// The acknowledgements of a subflow have ceased: no data is sent on it while another is alive.
     PathFailed(SubflowId),
     /// A failed subflow answers again.
     PathRecovered(SubflowId),

@@ -1,7 +1,7 @@
 //! The answers of a path.
 //!
-//! A path counts as failed when no data are acknowledged for a retransmission timeout (RFC 6298) while some
-//! are outstanding. The time is measured between data and the acknowledgement that covers them, so that it
+//! A path counts as failed when no data is acknowledged for a retransmission timeout (RFC 6298) while some
+//! is outstanding. The time is measured between data and the acknowledgement that covers it, so that it
 //! includes the time for which the peer's congestion control delays acknowledgements. A failed path is probed
 //! by Syncs at growing intervals; a SyncAck, or an acknowledgement of data, shows that it works again in both
 //! directions.
@@ -56,7 +56,7 @@ impl PathWatch {
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none()
     }
-    /// Time by which the data that are under way have arrived, unless they are lost: a retransmission timeout
+    /// Time by which the data under way has arrived, unless it is lost: a retransmission timeout
     /// after the newest.
     /// [`Instant::ZERO`] if all are acknowledged.
     pub(super) fn arrival_limit(&self) -> Instant {
@@ -70,14 +70,14 @@ impl PathWatch {
     pub(super) fn on_handshake(&mut self, rtt: Duration) {
         self.estimator.on_sample(rtt);
     }
-    /// Data are being sent in a packet with that number.
+    /// Data is being sent in a packet with that number.
     pub(super) fn on_data_sent(&mut self, now: Instant, sequence: SeqNo) {
         (self.newest, self.newest_at) = (sequence, Some(now));
         if self.outstanding.is_none() {
             self.outstanding = Some(Outstanding { sequence, since: now, is_fresh: true });
         }
     }
-    /// `true` if that number acknowledges no data that are outstanding.
+    /// `true` if that number acknowledges no outstanding data.
     pub(super) fn has_unanswered(&self, acknowledged: SeqNo) -> bool {
         self.outstanding.is_none_or(|outstanding| acknowledged.is_before(outstanding.sequence))
     }

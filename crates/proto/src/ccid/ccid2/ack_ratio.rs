@@ -3,7 +3,7 @@
 //! The receiver sends about one acknowledgement per Ack Ratio data packets. The sender detects lost
 //! acknowledgements from the receiver's sequence numbers, doubles the ratio for each window of data with a
 //! loss, and decrements it after a number of loss-free windows chosen such that the acknowledgements grow by
-//! about one per window, as TCP's data do (Appendix A).
+//! about one per window, as TCP's data does (Appendix A).
 
 use whimbrel_wire::SeqNo;
 

@@ -16,7 +16,7 @@ pub struct Receiver {
     ack_ratio: u64,
     /// Number of data packets received since the last acknowledgement.
     unacknowledged: u64,
-    /// `true` once data have arrived.
+    /// `true` once data has arrived.
     has_data: bool,
     /// An acknowledgement is due, regardless of the number of packets.
     is_due: bool,

@@ -53,7 +53,7 @@ pub struct Sender {
     last: Option<SeqNo>,
     /// The last packet sent with data.
     last_data: Option<SeqNo>,
-    /// Expiration of the transmit timer, while data are in flight.
+    /// Expiration of the transmit timer, while data is in flight.
     deadline: Option<Instant>,
     /// Time at which the oldest packet in flight, which others have overtaken, is lost.
     late: Option<Instant>,
@@ -279,7 +279,7 @@ impl Sender {
     }
 
     /// After a timeout, a packet sent after all data in flight has arrived: the path carries packets again,
-    /// and the data were lost. Ends the backoff of the timer, as RFC 6069 does for TCP and ICMP.
+    /// and the data was lost. Ends the backoff of the timer, as RFC 6069 does for TCP and ICMP.
     fn end_backoff(&mut self, now: Instant, ack: SeqNo) {
         let is_later = self.last_data.is_some_and(|last| ack.is_after(last));
         if is_later && self.round_trip.backoffs() > 0 && self.flight.pipe() > 0 {

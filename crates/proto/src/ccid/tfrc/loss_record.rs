@@ -381,7 +381,7 @@ impl LossRecord {
         }
     }
 
-    /// `true` if dropped data have cut any of the intervals.
+    /// `true` if dropped data has cut any of the intervals.
     pub(super) fn has_cuts(&self) -> bool {
         let oldest = self.intervals.last().map(|interval| interval.first);
         self.dropped.first().is_some_and(|newest| oldest.is_some_and(|oldest| newest.is_after(oldest)))
@@ -392,7 +392,7 @@ impl LossRecord {
         self.lengths(Interval::data).into_iter().fold(1.0, f64::max)
     }
 
-    /// The intervals' lengths, newest first, cut where data were dropped. In an interval that is cut, all
+    /// The intervals' lengths, newest first, cut where data was dropped. In an interval that is cut, all
     /// packets count as data; `length` gives the others'.
     fn lengths(&self, length: impl Fn(&Interval) -> f64) -> SmallVec<[f64; HISTORY]> {
         let mut lengths = SmallVec::new();

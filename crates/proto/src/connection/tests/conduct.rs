@@ -57,7 +57,7 @@ fn the_data_of_packets_that_carry_none_are_ignored() {
 
 #[test]
 fn a_packet_out_of_sequence_has_no_effect_but_a_sync() {
-    // Section 7.5.4: neither its options nor its data are processed, nor is it acknowledged.
+    // Section 7.5.4: neither its options nor its data is processed, nor is it acknowledged.
     let mut pair = Pair::connected(free());
     let (client, server) = numbers(&pair);
     let change = FeatureOption::preferences(FeatureAction::ChangeL, FeatureNumber::SendNdpCount, &[0]);

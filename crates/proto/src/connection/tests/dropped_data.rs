@@ -407,7 +407,7 @@ fn a_slow_receiver_says_so_twice_per_round_trip_while_it_is() {
     pair.run_for(millis(400));
     let has_option = |sent: &&SentPacket| sent.packet.options.contains(&DccpOption::SlowReceiver);
     let times: Vec<_> = pair.sent.iter().filter(has_option).map(|sent| sent.at - start).collect();
-    // Data arrive from 50 to 110 ms and every second packet is acknowledged; the round-trip time is 100 ms.
+    // Data arrives from 50 to 110 ms and every second packet is acknowledged; the round-trip time is 100 ms.
     assert_eq!(times, [millis(51), millis(101)]);
     assert_eq!(pair.client.snapshot().sender.ssthresh, Some(1), "congestion control is notified");
     assert!(pair.client.snapshot().peer_slow_at.is_some());

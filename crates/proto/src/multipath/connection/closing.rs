@@ -15,8 +15,8 @@ use crate::multipath::subflow::{Stage, Subflow};
 const ABRUPT: Reset = Reset::new(ResetCode::AbruptMultipathTermination);
 
 impl MultipathConnection {
-    /// Closes the connection on all subflows, once the send queue is empty and no data are under way on any
-    /// of several subflows. Data of the peer that were under way on any subflow when it answers are delivered
+    /// Closes the connection on all subflows, once the send queue is empty and no data is under way on any
+    /// of several subflows. Data of the peer that was under way on any subflow when it answers is delivered
     /// before [`MultipathEvent::Closed`]; those in its send queue are not sent, as in a [connection over one
     /// path](crate::Connection::close).
     ///

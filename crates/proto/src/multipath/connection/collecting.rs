@@ -65,7 +65,7 @@ impl MultipathConnection {
                     self.deliver(sequence, arrived);
                 }
             }
-            // Section 3.2.5: all data have a number. Without it they could be duplicates.
+            // Section 3.2.5: all data has a number. Without one it could be a duplicate.
             None => {
                 let code = DropCode::ProtocolConstraints;
                 self.subflows[index].connection.datagram_discarded(arrived.packet, code);

@@ -77,7 +77,7 @@ impl MultipathConnection {
             _ => {}
         }
     }
-    /// No further data are expected.
+    /// No further data is expected.
     pub(super) fn finish_closing(&mut self, now: Instant, error: ConnectionError) {
         self.finish(error);
         self.linger(now);

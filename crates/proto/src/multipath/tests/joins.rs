@@ -87,7 +87,7 @@ fn data_take_both_subflows_and_arrive_in_order() {
             let data = |line| world.sent_by(end, line).filter(|it| !it.packet.payload.is_empty()).count();
             assert!(data(0) >= 90 && data(1) >= 90, "{} {}", data(0), data(1));
         }
-        // Section 3.2.5: all data have a number, and the numbers are consecutive.
+        // Section 3.2.5: all data has a number, and the numbers are consecutive.
         let data = world.sent.iter().filter(|it| it.from == End::Client && !it.packet.payload.is_empty());
         let numbers: Vec<u64> = data
             .map(|sent| match options(&sent.packet)[..] {

@@ -123,7 +123,7 @@ proptest! {
 
     /// Whatever happens, datagrams arrive at most once and in order; nothing loops (the world checks that
     /// each drain ends, that timeouts lie ahead, and that waking early changes nothing); and once a path
-    /// works, data arrive, for any addresses lost before.
+    /// works, data arrives, for any addresses lost before.
     #[test]
     fn datagrams_arrive_at_most_once_in_order_and_progress_continues(
         lines in proptest::collection::vec(line(), 3),

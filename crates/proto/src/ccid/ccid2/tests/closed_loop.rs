@@ -264,7 +264,7 @@ fn lost_acknowledgements_reduce_their_rate_and_loss_free_windows_restore_it() {
     path.on_ack = Box::new(every(5, Treatment::Lose));
     let congested = per_ack(&mut path);
     assert!(congested > 8.0, "{congested} packets per acknowledgement");
-    // No data are taken for lost that are not.
+    // No data is wrongly taken for lost.
     assert!(path.sender.snapshot().lost.abs_diff((path.next_data - START) / 1_100) <= 1);
     path.on_ack = Box::new(pass);
     path.run(Duration::from_secs(100));

@@ -320,7 +320,7 @@ fn a_packet_not_passed_to_the_receiver_can_be_acknowledged() {
     assert_eq!((report.elapsed, &report.intervals[..]), (Duration::ZERO, &[(11, 0, 0)][..]));
 }
 
-/// Data are lost for 80 s, then three packets without data arrive, by which they are known to be lost, and
+/// Data is lost for 80 s, then three packets without data arrive, by which it is known to be lost, and
 /// data right behind these.
 #[test]
 fn an_outage_that_a_packet_without_data_ends_is_no_round_trip_time() {

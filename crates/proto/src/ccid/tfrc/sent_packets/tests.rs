@@ -61,7 +61,7 @@ fn an_end_that_only_receives_stores_few_of_its_acknowledgements() {
     assert_eq!(packets.packets.len(), SentPackets::KEPT_WITHOUT_DATA);
     let last = SeqNo::new(SeqNo::MODULUS - 2).add(9_999);
     assert_eq!(packets.get(last), Some(without(9_999)));
-    // Data are stored again from here on, with what was before them.
+    // Data is stored again from here on, with what was before it.
     for n in 10_000..13_000 {
         packets.push(SeqNo::new(SeqNo::MODULUS - 2).add(n), sent(n));
     }

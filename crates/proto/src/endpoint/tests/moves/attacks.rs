@@ -71,7 +71,7 @@ fn an_older_packet_that_has_not_arrived_moves_nothing() {
     pair.inject(outside(1), packets[2].clone());
     pair.net.drain();
     let before = pair.net.datagrams_at(1);
-    // Its data are genuine, and are taken.
+    // Its data is genuine, and is taken.
     let sent = pair.inject(eve(), packets[1].clone());
     assert!(sent.iter().all(|(to, _)| *to == outside(1)), "{sent:?}");
     assert_eq!(challenges(&sent, eve()), 0);

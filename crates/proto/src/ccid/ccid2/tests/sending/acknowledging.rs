@@ -32,7 +32,7 @@ fn the_wait_for_an_acknowledgement_of_an_acknowledgement_is_no_round_trip_time()
     let mut script = Script { sender: sender_of(1_000, None, &ccid2(None)), ..Script::new() };
     let data = script.fill(0);
     script.send_packet(10, PacketType::Ack, false);
-    // The data were lost; the peer sends again after a while.
+    // The data was lost; the peer sends again after a while.
     script.acknowledge(5_000, data + 1, &[(data + 1, PacketArrival::Received)], &[]);
     assert_eq!(script.sender.snapshot().rtt, None);
 }
