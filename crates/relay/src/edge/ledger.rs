@@ -219,7 +219,7 @@ pub(crate) struct Observed {
     /// notices them.
     pub(crate) lost_of_own: u64,
     pub(crate) lost_of_peer: u64,
-    /// Bytes of data that have left and arrived.
+    /// Bytes of data sent and arrived.
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) forged: u64,
