@@ -451,7 +451,7 @@ impl<R: Random + Clone> Client<R> {
         self.deadline = Some(now + self.config.response_timeout);
     }
 
-    /// The access point has accepted the station, whose data wait for the keys.
+    /// The access point has accepted the station, whose data waits for the keys.
     fn secure(&mut self, now: Instant, candidate: Candidate) {
         let StationConfig { key_exchange, fast_transition, .. } = self.config;
         let time = fast_transition.filter(|_| self.previous.is_some()).unwrap_or(key_exchange);

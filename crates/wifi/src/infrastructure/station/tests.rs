@@ -389,7 +389,7 @@ fn a_station_that_is_switched_off_reports_it_and_joins_afresh() {
     assert_eq!(cell.reports().last().map(|report| (report.from, report.to)), Some((None, access_point)));
 }
 
-/// The data wait for the keys; with fast transitions (802.11r), for a shorter time after a change of the
+/// The data waits for the keys; with fast transitions (802.11r), for a shorter time after a change of the
 /// access point.
 #[test]
 fn the_link_is_up_once_the_keys_are_exchanged() {
