@@ -67,7 +67,7 @@ pub enum EncodeError {
     CoverageTooLarge(u8),
     /// Header and options take this many bytes, more than 1020 (RFC 4340, Section 5).
     HeaderTooLong(usize),
-    /// The option at this index has more than 253 bytes of data, data that are invalid for its type, or is a
+    /// The option at this index has more than 253 bytes of data, data that is invalid for its type, or is a
     /// [`Malformed`](crate::DccpOption::Malformed) one that is not the last or would be decoded differently.
     InvalidOption(usize),
     /// The output has no room for this number of bytes.
