@@ -191,7 +191,7 @@ impl Cell {
         self.remind(user);
     }
 
-    /// Takes a terminal out of the cell. What is in the air does not reach it any more. `None` if the cell
+    /// Takes a terminal out of the cell. Blocks in the air do not reach it any more. `None` if the cell
     /// has no such terminal.
     pub fn remove_terminal(&mut self, now: Instant, user: UserIndex) -> Option<Bearers> {
         self.land(now);

@@ -104,7 +104,7 @@ struct Outcome {
     last_late: f64,
 }
 
-/// Packets of 125 B over a cell of this capacity, with a change at 100 ms, in steps of 0.1 ms. What was sent
+/// Packets of 125 B over a cell of this capacity, with a change at 100 ms, in steps of 0.1 ms. Data sent
 /// in the last 2 ms before the command is lost on the air.
 fn stream(mode: Mode, forwarding: bool, rate: f64, capacity: f64, gap: Duration) -> Outcome {
     let config = HandoverConfig { preparation: Duration::ZERO, gap, ..HandoverConfig::lte(2) };
