@@ -5,7 +5,7 @@ use textwrap::{Options, WordSeparator};
 /// The narrowest width that is obeyed: in less, nothing can be read.
 const NARROWEST: usize = 20;
 
-/// Breaks lines at spaces to at most `width` columns. What does not fit begins below the text that follows
+/// Breaks lines at spaces to at most `width` columns. The rest begins below the text that follows
 /// the label of its line, or two columns to the right of a line without a label.
 pub(crate) fn wrapped(lines: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return lines.to_owned() };
