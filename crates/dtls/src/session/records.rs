@@ -3,7 +3,7 @@
 /// Bytes before the length in a record of DTLS 1.2's form (RFC 9147, Section 4).
 const PLAIN_LENGTH_AT: usize = 11;
 
-/// The records of a datagram (RFC 9147, Section 4). What follows a malformed record belongs to it.
+/// The records of a datagram (RFC 9147, Section 4). All after a malformed record belongs to it.
 #[derive(Clone, Debug)]
 pub(super) struct Records<'a>(pub(super) &'a [u8]);
 
