@@ -1,6 +1,6 @@
 //! Repair on a path that an attacker controls, between ends of which either may lie: datagrams are dropped,
-//! repeated, delayed, changed and made up, and reports claim anything. What a receiver delivers is in order
-//! and once; without changes, it is what was sent. A sender keeps its granted rate, and its coded bytes stay
+//! repeated, delayed, changed and made up, and reports claim anything. Datagrams are delivered in order
+//! and once; without changes, they are as sent. A sender keeps its granted rate, and its coded bytes stay
 //! below the source's bytes.
 
 use std::collections::VecDeque;
