@@ -48,7 +48,7 @@
 //!   replay and the tables take it as one. `lab::replay` samples routes while a run proceeds and `lab::watch`
 //!   what flows, links and stations do, for the live page (`cli::live`).
 //! - A flow with `encryption = "dtls"` or `repair` has the sockets' layers between connection and source
-//!   (`transport/layers`), with real datagrams and records. What an end draws comes from its seed
+//!   (`transport/layers`), with real datagrams and records. An end's draws come from its seed
 //!   (`whimbrel_dtls::simulated`): keys of the exchange from a generator that the session lends to the
 //!   library, signatures by RFC 6979. A content next to the packet has tag, length and capture time of the
 //!   datagram, which layers hide from meters.

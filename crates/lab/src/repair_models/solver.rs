@@ -25,7 +25,7 @@ impl Solver {
         number < self.floor || self.known.contains(&number)
     }
 
-    /// A datagram arrived: `false` if it was known. What it restores is appended.
+    /// A datagram arrived: `false` if it was known. Restored ones are appended.
     pub fn insert(&mut self, datagram: Datagram, restored: &mut Vec<Datagram>) -> bool {
         if self.knows(datagram.number) {
             return false;
@@ -35,7 +35,7 @@ impl Solver {
         true
     }
 
-    /// A coded packet arrived. What it restores is appended.
+    /// A coded packet arrived. Restored ones are appended.
     pub fn equation(&mut self, members: &Arc<[Datagram]>, restored: &mut Vec<Datagram>) {
         if members.first().is_some_and(|first| first.number >= self.floor) {
             self.equations.push(Arc::clone(members));
