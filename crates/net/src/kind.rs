@@ -16,7 +16,7 @@ use crate::dtls::Layer;
 use crate::received::{Meaning, PacketName, Received};
 use crate::trace::Trace;
 
-/// A kind of connections. What it reports is [`Event`]s in the end, and its parts, if any, are subflows.
+/// A kind of connections. Its reports become [`Event`]s in the end, and its parts, if any, are subflows.
 pub(crate) trait Kind: Transport<Event = <Self as Held>::Event> + Held {
     /// The packet size of its path is queried before it is open.
     const MEASURES_AT_ONCE: bool;
