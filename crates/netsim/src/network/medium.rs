@@ -2,7 +2,7 @@
 //!
 //! A [`Medium`] is a sans-IO machine that decides when stations transmit and which of them receive. The
 //! packets of each station wait in a queue discipline of the station's own, from which the medium
-//! [takes](MediumIo::take) them one at a time. What becomes of a packet goes through [`MediumIo`]: the
+//! [takes](MediumIo::take) them one at a time. The fate of a packet goes through [`MediumIo`]: the
 //! simulator then forwards, delivers or loses it.
 
 mod cellular;

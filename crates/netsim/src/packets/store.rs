@@ -138,7 +138,7 @@ impl<P> PacketStore<P> {
         StoredPacket { id, flow, source, destination, size, ecn, payload }
     }
 
-    /// Frees a slot. What the agent has left of the packet is dropped when the slot is used again: to
+    /// Frees a slot. The packet's remains are dropped when the slot is used again: to
     /// overwrite it with `None` here costs as much as to store a packet.
     #[inline]
     pub(crate) fn release(&mut self, slot: PacketSlot) {

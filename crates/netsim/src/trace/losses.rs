@@ -256,7 +256,7 @@ impl LossCursor {
         }
     }
 
-    /// Starts the trace again where its end has passed. Whether some of its times had not been used.
+    /// Starts the trace again where its end has passed. `true` if some of its times were unused.
     fn enter_repetition(&mut self, departure: Instant) -> bool {
         let (now, length) = (departure.as_nanos(), self.trace.length);
         if now - self.base < length {

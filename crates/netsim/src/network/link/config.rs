@@ -96,13 +96,13 @@ pub struct LinkConfig {
     /// Queue discipline: the order in which packets leave, and which are dropped or marked.
     pub discipline: Discipline,
     /// If set, an ECN-capable packet that finds this many packets at the link (or more) is marked:
-    /// step marking on the instantaneous queue. What the limit refuses is dropped all the same. With
+    /// step marking on the instantaneous queue. Packets beyond the limit are still dropped. With
     /// [`Discipline::DropTail`] only.
     pub mark_at: Option<u32>,
     /// Losses behind the queue.
     pub impairment: Impairment,
     /// Of the packets that the impairment destroys, the share that arrives all the same, with intact headers
-    /// and damaged content: 0 to 1. Which ones is drawn for each by itself.
+    /// and damaged content: 0 to 1. Each packet is drawn by itself.
     pub damaged: f64,
     /// Delay of each packet by a time of its own when it has reached the link's end, so that packets may
     /// overtake each other. A link that goes down does not concern packets that are there.
