@@ -92,7 +92,7 @@
 //!   (acknowledgements, X_recv), and in order, for order-based state (loss events, their differentiation).
 //!   Detection after RACK is the same with data that do not wait.
 //! - `proto::repair` is a layer above `dtls`, or directly above the connection: `RepairLayer` passes
-//!   datagrams through the `Sender` and `Receiver` of `repair`. What a layer needs of a connection is the
+//!   datagrams through the `Sender` and `Receiver` of `repair`. A layer drives a connection by the
 //!   trait `proto::layer::Transport`. `net::layers` holds both layers of each connection. In the lab,
 //!   `transport::dccp::repaired` runs the same layer, and `repair_models` has the rules of other programs
 //!   (SRT, RIST, libwebrtc, wfb-ng, Tambur, Hairpin), without I/O.

@@ -1,8 +1,8 @@
 //! Defects of Linux's DCCP, each with a test of this implementation's behaviour in the same case.
 //!
 //! The list was written from memory of the kernel's history: what counts is the behaviour, and a CVE number
-//! names where to look, not a source that was checked. What only concerned system calls
-//! and kernel memory is not here.
+//! names where to look, not a source that was checked. Defects only in system calls
+//! and kernel memory are not here.
 
 use crate::duo;
 

@@ -90,7 +90,7 @@ fn feedback_on_a_data_packet_is_ignored() {
     }
 }
 
-/// RFC 4341, Section 4. What a receiver offers by itself does not count.
+/// RFC 4341, Section 4. A receiver's own offer does not count.
 #[test]
 fn a_sender_under_ccid_2_asks_for_ack_vectors_with_its_first_packet() {
     let config = Config {

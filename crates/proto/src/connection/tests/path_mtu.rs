@@ -185,7 +185,7 @@ fn probes_that_get_lost_are_no_sign_of_congestion() {
     }
 }
 
-/// Before the connection is open nothing is discovered. What a host or a router says then is tried out later,
+/// Before the connection is open nothing is discovered. The size that a host or router gives is tried later,
 /// and is no limit.
 #[test]
 fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {

@@ -72,7 +72,7 @@ fn a_blind_attack_disturbs_nothing() {
 
 #[test]
 fn the_edges_of_the_sequence_window_are_where_the_rfc_puts_them() {
-    // A window of 100: GSR - 24 to GSR + 75. What is below counts as old here, not as out of sequence.
+    // A window of 100: GSR - 24 to GSR + 75. Numbers below count as old here, not as out of sequence.
     for (offset, valid) in [(75, true), (76, false)] {
         let mut pair = Pair::connected(free());
         let (gss, _) = numbers(&pair);

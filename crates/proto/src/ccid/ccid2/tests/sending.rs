@@ -41,7 +41,7 @@ impl Script {
         self.sender.on_sent(at(now), packet, marks);
         self.next += 1;
     }
-    /// Sends as much as it may. How many packets that were.
+    /// Sends as much as it may; the number of packets.
     fn fill(&mut self, now: u64) -> u64 {
         let first = self.next;
         while self.may_send(now) {
