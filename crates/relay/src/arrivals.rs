@@ -194,7 +194,7 @@ impl Arrivals {
             }
         }
     }
-    /// Notes whether there is a connection. What was queued for the old one is lost.
+    /// Notes whether there is a connection. Datagrams for the old one are lost.
     pub(super) fn set_connected(&self, is_connected: bool) {
         let mut queue = self.lock();
         if queue.is_unconnected && is_connected {

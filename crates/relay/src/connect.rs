@@ -68,7 +68,7 @@ pub async fn connect(near: Near, observer: Observer, mut stop: Stop) -> anyhow::
         Programs::At(places) => Ports::Near(NearPorts::bind(places, near.options.flows).await?),
         Programs::Embedded(program) => Ports::Embedded(program.near()),
     };
-    // A camera does not wait for the connection. What is not too old when it begins is sent.
+    // A camera does not wait for the connection. Datagrams not too old by then are sent.
     ports.set_hold(near.options.latency.unwrap_or(near.options.stale));
     let addresses = ports.addresses()?;
     let status = Status::of_one(ports.ledger().clone()).showing(&near.options);

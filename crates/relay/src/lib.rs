@@ -49,11 +49,11 @@
 //!   key of a connected one replaces it, because a camera that lost its power does not close its connection.
 //!   Inside, `ports` and `arrivals` read local datagrams, `link` is the connection over one path or several
 //!   (`paths` follows the interfaces), `engine` forwards between them, and `pace` times the updates that
-//!   `status` shows and `feedback` sends to encoders. What local programs are is the matter of `relay::edge`:
+//!   `status` shows and `feedback` sends to encoders. Local programs are the matter of `relay::edge`:
 //!   `carriage` is one connection sans I/O, so that a campaign of both ends runs without sockets. It holds
 //!   the `queue` that drops stale frames, `flow_kind`, which asks `rtp::Recognizer` for evidence, and the
 //!   `ledger`. The ledger keeps counts only: what is under way is the difference, so that no datagram needs
-//!   an entry. What has left is settled by the other end's `report`, which states the number that had arrived
+//!   an entry. Sent datagrams are settled by the peer's `report`, which states the number that had arrived
 //!   when a number sent came with a report of this end; both count from the start, so a lost or overtaken
 //!   report costs time alone. A report is a datagram for a port that no end has, as earlier versions discard
 //!   those. `carry` is a relay of one flow. A program of the same process (`embedded`) has ports without

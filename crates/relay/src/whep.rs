@@ -1,7 +1,7 @@
 //! The video itself for browsers: WHEP (draft-ietf-wish-whep) at the address of the live page.
 //!
 //! A browser offers a session by POST, and gets the packets of the newest connection's video as they arrive,
-//! over SRTP from a UDP port of its own at the same address. What the browser cannot decode it asks for: its
+//! over SRTP from a UDP port of its own at the same address. For frames that the browser cannot decode, its
 //! requests for key frames go to the encoder as Picture Loss Indications (RFC 4585), not more often than
 //! [`BETWEEN_REQUESTS`].
 
@@ -28,7 +28,7 @@ pub(super) const PATH: &str = "/whep";
 const MAX_VIEWERS: usize = 8;
 /// Sessions at a time: those that have lost their places end soon, and until then no further one is made.
 const MAX_SESSIONS: usize = 2 * MAX_VIEWERS;
-/// Packets that wait for a browser: some 20 ms of a video. What comes then is lost, and asked for again.
+/// Packets that wait for a browser: some 20 ms of a video. Later ones are lost, and requested again.
 const QUEUE: usize = 256;
 /// Streams of which key frames are requested before one is shown: audio is not known as such.
 const MAX_CANDIDATES: usize = 4;
@@ -125,8 +125,8 @@ impl Viewing {
         self.ask.notified().await;
         self.is_pending = true;
     }
-    /// The requests for key frames that are due, with the flows of the videos. What may not be asked yet
-    /// stays due.
+    /// The requests for key frames that are due, with the flows of the videos. Those too early
+    /// stay due.
     pub(super) fn messages(&mut self, now: Instant) -> Vec<(Flow, Vec<u8>)> {
         let Some(screen) = self.screen.as_ref() else { return Vec::new() };
         if !self.is_pending || self.asked.is_some_and(|asked| now < asked + BETWEEN_REQUESTS) {

@@ -1,6 +1,6 @@
 //! Fate of each datagram: delivered, or lost for a reason.
 //!
-//! Both directions of a relay have an [`Account`] each. What a program has sent is at any time the sum of
+//! Both directions of a relay have an [`Account`] each. A program's datagrams are at any time the sum of
 //! what was delivered, what was lost, by [`Reason`], and what is still on its way. This end knows the fate of
 //! its own datagrams until they leave, and the fate of the peer's datagrams from their arrival on; the rest
 //! is what the other end reports ([`Report`]). If the other end sends no reports (an earlier version), what

@@ -13,7 +13,7 @@
 //! | 5 | the number of parts, 2 to 255 |
 //!
 //! Parts are of one size, or differ by a byte, and leave one behind the other. A datagram of which one is
-//! lost is lost. What an end keeps of incomplete datagrams is limited in number, in bytes and in time, for
+//! lost is lost. An end's incomplete datagrams are limited in number, in bytes and in time, for
 //! each peer and for all of them. Bulk data has as much time as it waits at the sender, because all else
 //! leaves between its parts.
 

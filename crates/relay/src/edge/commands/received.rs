@@ -22,7 +22,7 @@ pub(crate) struct Received {
 }
 
 impl Default for Received {
-    /// None has come. What precedes the first number need not be said.
+    /// None has come. Numbers before the first need no report.
     fn default() -> Self {
         let mut bits = [u64::MAX; WORDS];
         bits[0] = !1;

@@ -231,7 +231,7 @@ impl Streams {
         }
         Some(bytes.freeze())
     }
-    /// Takes the other end's report, without its header. What is not whole is left out.
+    /// Takes the other end's report, without its header. Partial entries are left out.
     fn on_report(&mut self, mut bytes: Bytes) {
         let number = |bytes: &mut Bytes| bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
         let count = bytes.try_get_u8().unwrap_or(0);

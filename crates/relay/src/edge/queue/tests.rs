@@ -315,7 +315,7 @@ fn a_frame_is_sent_after_a_pause_although_the_rate_is_too_low() {
     assert_eq!(rest(&mut queue, ms(0)), [2]);
     (3..5).for_each(|number| queue.push(part(number, false, ms(20))));
     assert_eq!(rest(&mut queue, ms(20)), [4]);
-    // Nothing was taken for longer than a frame may wait. What could not be sent was not taken.
+    // Nothing was taken for longer than a frame may wait. Unsendable parts were not taken.
     (5..7).for_each(|number| queue.push(part(number, false, ms(290))));
     let refused = queue.pop(ms(290)).expect("the first frame after the pause");
     queue.put_back(refused);
