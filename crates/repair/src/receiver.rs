@@ -1,8 +1,8 @@
 //! The receiving end: takes datagrams, delivers the application's, and returns reports.
 //!
 //! Datagrams are delivered in order, each at most once: at a constant latency after the sender's time stamps
-//! ([`Playout`]), or as early as the order allows and no later than that. What is not known when the next
-//! known datagram is due is given up.
+//! ([`Playout`]), or as early as the order allows and no later than that. Symbols unknown when the next
+//! known datagram is due are given up.
 
 use alloc::vec::Vec;
 
@@ -339,7 +339,7 @@ impl Receiver {
         }
         let (decoder, next) = (&self.decoder, later(self.decoder.first(), self.next));
         self.feedback.on_time(now, |first, last| {
-            // A peer may announce any symbol. What is forgotten is not asked for, so that the window bounds
+            // A peer may announce any symbol. Forgotten ones are not requested, so that the window bounds
             // the search.
             let from = later(first, next);
             let count = last.plus(1).since(from).max(0) as u32;
