@@ -23,8 +23,8 @@ pub async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// A number of places for connections. When all are held, a newcomer takes the oldest one of the
-/// source that holds the most, so that a source can only shut out itself. A source is an IPv4 address, or a /64 network
+/// A number of places for connections. When all are held, a newcomer takes the oldest one of the source that
+/// holds the most, so that a source can only shut out itself. A source is an IPv4 address, or a /64 network
 /// of IPv6.
 #[derive(Clone, Debug)]
 pub struct Places {
