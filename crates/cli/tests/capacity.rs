@@ -196,7 +196,7 @@ fn files_without_802_11_frames_are_refused_with_what_they_hold() {
     assert!(!capacity(&[name, "--interval", "0"]).status.success());
 }
 
-/// Frames with time stamps of a host that are 300 to 353 us late, written without the simulator: the MAC's
+/// Frames with timestamps of a host that are 300 to 353 us late, written without the simulator: the MAC's
 /// clock is exact.
 #[test]
 fn late_stamps_are_replaced_by_those_of_the_mac() {

@@ -218,7 +218,7 @@ pub trait MediaController: CloneController + Any + fmt::Debug + Send + Sync {
         DataRate::ZERO
     }
 
-    /// The path has changed, as in a hand-over: measurements of the old path are void.
+    /// The path has changed, as in a handover: measurements of the old path are void.
     fn on_path_change(&mut self, now: Instant);
 }
 

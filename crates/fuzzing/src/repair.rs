@@ -249,7 +249,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
                     .receiver
                     .set_verdict([Cause::Radio, Cause::Congestion, Cause::Unknown][input.choose_index(3)?]),
                 1 => trial.receiver.set_round_trip(Duration::from_micros(input.int_in_range(0..=1_000_000)?)),
-                // A pause, up to longer than time stamps take to wrap.
+                // A pause, up to longer than timestamps take to wrap.
                 _ => trial.now += Duration::from_secs(input.int_in_range(0..=1_000)?),
             },
         }

@@ -39,7 +39,7 @@ pub enum AirKind {
 /// A captured 802.11 frame.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct AirFrame {
-    /// Time stamp of the record.
+    /// Timestamp of the record.
     pub captured: Instant,
     /// Clock of the capturing MAC (TSFT), in microseconds.
     pub tsft: Option<u64>,

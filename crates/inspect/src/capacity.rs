@@ -45,7 +45,7 @@ impl Default for CapacityConfig {
 
 /// The maximum number of channels.
 const MAX_CHANNELS: usize = 256;
-/// A response begins at most this long after SIFS: the time of a slot, and of the error of a time stamp.
+/// A response begins at most this long after SIFS: the time of a slot, and of the error of a timestamp.
 const RESPONSE_SLACK: Duration = Duration::from_micros(60);
 /// Frames of an exchange.
 const EXCHANGE: usize = 4;
@@ -56,7 +56,7 @@ const ACK: Duration = Duration::from_micros(304);
 #[derive(Debug)]
 pub struct CapacityAnalysis {
     config: CapacityConfig,
-    /// The first frames, until the meaning of the time stamps is known.
+    /// The first frames, until the meaning of the timestamps is known.
     first: StampDetector,
     stamps: Option<Stamps>,
     channels: BTreeMap<Option<u16>, Channel>,

@@ -63,7 +63,7 @@ fn walk(changes: &[(&str, serde_json::Value)]) -> Record {
     run(&document.plan().unwrap(), 1)
 }
 
-/// The association that the hand-over leads to has the time of its keys, and the data goes on at the next
+/// The association that the handover leads to has the time of its keys, and the data goes on at the next
 /// access point.
 #[test]
 fn a_client_changes_to_the_stronger_access_point_on_another_channel() {

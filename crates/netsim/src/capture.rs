@@ -2,7 +2,7 @@
 //!
 //! The simulator writes no file. [`Simulator::capture_link`](crate::Simulator::capture_link) names the
 //! links to watch, and [`Simulator::take_capture`](crate::Simulator::take_capture) hands out what has been
-//! written since the last call: a pcapng stream that the caller appends to a file. Time stamps are simulated
+//! written since the last call: a pcapng stream that the caller appends to a file. Timestamps are simulated
 //! nanoseconds; each watched end of a link is an interface of its own.
 
 mod air;

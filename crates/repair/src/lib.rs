@@ -15,7 +15,7 @@
 //!   is used.
 //! - [`decision`] is the optimization that chooses between parity and repeats, for the [`channel`] as it is
 //!   estimated.
-//! - [`playout`] maps the sender's time stamps to times of delivery; [`frames`] knows what a lost frame makes
+//! - [`playout`] maps the sender's timestamps to times of delivery; [`frames`] knows what a lost frame makes
 //!   useless.
 //!
 //! The latency of both ends is what repair may use: the time from the capture of a frame to its delivery,

@@ -1,7 +1,7 @@
-//! When datagrams are delivered: the sender's time stamps on the receiver's clock.
+//! When datagrams are delivered: the sender's timestamps on the receiver's clock.
 //!
 //! A datagram that was captured at `t` by the sender's clock is due at `t + base + latency`, in which `base`
-//! is the least difference of arrival and time stamp of late. The least difference belongs to a datagram that
+//! is the least difference of arrival and timestamp of late. The least difference belongs to a datagram that
 //! waited in no queue and was not repeated. Hence a slow first packet moves nothing for longer than until the
 //! next, a queue does not look like drift, and drift is followed in both directions: a faster clock or a
 //! shorter route at once, a slower clock or a longer route when the old minimum is forgotten, after
@@ -19,9 +19,9 @@ const BIN: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Playout {
     latency: Duration,
-    /// The time stamp and its arrival from which the others are counted.
+    /// The timestamp and its arrival from which the others are counted.
     origin: Option<(u32, Instant)>,
-    /// The nanoseconds of the newest time stamp after the origin, to undo the wrapping.
+    /// The nanoseconds of the newest timestamp after the origin, to undo the wrapping.
     newest: i64,
     /// Least differences in nanoseconds, by second.
     bins: [i64; BINS],
@@ -65,7 +65,7 @@ impl Playout {
     /// that were held at the sender tell nothing of the path, so that delivery is not delayed where all of
     /// them are.
     pub fn on_arrival(&mut self, now: Instant, time: u32, has_waited: bool) {
-        // After a pause, all that was seen is forgotten: time stamps may have wrapped unnoticed.
+        // After a pause, all that was seen is forgotten: timestamps may have wrapped unnoticed.
         let is_pause = now.saturating_since(self.bin_ends) > Self::MEMORY;
         if self.origin.is_none() || is_pause {
             (self.origin, self.newest, self.base) = (Some((time, now)), 0, 0);
@@ -93,7 +93,7 @@ impl Playout {
         }
     }
 
-    /// When a datagram with this time stamp is due. `None` before the first arrival.
+    /// When a datagram with this timestamp is due. `None` before the first arrival.
     #[must_use]
     pub fn due(&self, time: u32) -> Option<Instant> {
         let (sent, origin) = self.unwrap(time)?;

@@ -1,6 +1,6 @@
 //! The receiving end: takes datagrams, delivers the application's, and returns reports.
 //!
-//! Datagrams are delivered in order, each at most once: at a constant latency after the sender's time stamps
+//! Datagrams are delivered in order, each at most once: at a constant latency after the sender's timestamps
 //! ([`Playout`]), or as early as the order allows and no later than that. Symbols unknown when the next
 //! known datagram is due are given up.
 

@@ -109,12 +109,12 @@ pub struct AduHeader {
 }
 
 impl AduHeader {
-    /// The time stamp for an instant.
+    /// The timestamp for an instant.
     #[must_use]
     pub const fn time_of(at: Instant) -> u32 {
         (at.as_nanos() / TIME_UNIT) as u32 & 0xff_ffff
     }
-    /// Nanoseconds of a difference of time stamps: the nearer way around.
+    /// Nanoseconds of a difference of timestamps: the nearer way around.
     #[must_use]
     pub const fn difference(later: u32, earlier: u32) -> i64 {
         // 24 bits, moved to the upper end of 32 for their sign.

@@ -1,8 +1,8 @@
-//! Infrastructure networks: access points, scanning, authentication, association, hand-over.
+//! Infrastructure networks: access points, scanning, authentication, association, handover.
 //!
 //! [`AccessPoint`] and [`Client`] are machines of the station management entity: management messages and the
 //! MAC's reports go in, messages and events come out. They use a MAC and do not contain one. A station's
-//! hand-over is reported with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the
+//! handover is reported with the times of its phases ([`HandoverReport`]). [`DistributionSystem`] keeps the
 //! location of each station behind the access points.
 //!
 //! In a network of 802.11b and 802.11g stations, the access point announces while a station is associated

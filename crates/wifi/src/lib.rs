@@ -13,7 +13,7 @@
 //! - [`medium`]: reception, carrier sense, capture and collisions.
 //! - [`site`]: the stations of a network and the links between them.
 //! - [`deadlines`]: the earliest of many machines' deadlines.
-//! - [`infrastructure`]: access points, scanning, association, hand-over.
+//! - [`infrastructure`]: access points, scanning, association, handover.
 //! - [`mobility`]: positions as functions of time.
 //! - [`propagation`]: received power, fading, error rates, the nodes within a range.
 //! - [`rate_control`]: rate adaptation.

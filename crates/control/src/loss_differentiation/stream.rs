@@ -7,7 +7,7 @@ use crate::loss_detection::{ArrivedPacket, LossDetector, LossObserver, MAX_CLASS
 
 /// Detects the losses in a stream and classifies each, independently of congestion control.
 ///
-/// Packets that are hidden from it count as lost. A receiver that can recognise wireless losses from the
+/// Packets that are hidden from it count as lost. A receiver that can recognize wireless losses from the
 /// packets themselves (a wrong Data Checksum, RFC 4340, Section 9.3) hides these packets and measures how
 /// often the algorithm classifies them correctly.
 #[derive(Debug)]

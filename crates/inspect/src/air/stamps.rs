@@ -1,6 +1,6 @@
-//! The meaning of a capture's time stamps.
+//! The meaning of a capture's timestamps.
 //!
-//! The time stamp of a record is taken after the reception on most systems and at the beginning of a
+//! The timestamp of a record is taken after the reception on most systems and at the beginning of a
 //! transmission in the simulator's captures; the MAC's is the arrival of the first bit after the PLCP header
 //! (radiotap's TSFT), which not all drivers keep to. A response follows its frame after SIFS: the meaning
 //! with which most pairs have that space is the one assumed.
@@ -21,7 +21,7 @@ pub enum Clock {
     Tsft,
 }
 
-/// The moment of a frame to which its time stamp belongs.
+/// The moment of a frame to which its timestamp belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// Its end.
@@ -32,7 +32,7 @@ pub enum Moment {
     Mpdu,
 }
 
-/// The meaning of time stamps.
+/// The meaning of timestamps.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Stamps {
     /// The clock that is used.
@@ -77,7 +77,7 @@ impl Stamps {
     }
 }
 
-/// Finds the meaning of the time stamps from the first frames.
+/// Finds the meaning of the timestamps from the first frames.
 #[derive(Clone, Debug, Default)]
 pub struct StampDetector {
     frames: Vec<AirFrame>,

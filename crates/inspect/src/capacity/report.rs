@@ -30,7 +30,7 @@ pub struct CapacityReport {
     pub without_time: u64,
     /// Frames of transmitters or channels beyond the maximum number.
     pub beyond_limit: u64,
-    /// Meaning of the time stamps.
+    /// Meaning of the timestamps.
     pub stamps: Option<StampReport>,
     /// Time from the first frame to the end of the last one, in seconds.
     pub duration_s: f64,
@@ -38,7 +38,7 @@ pub struct CapacityReport {
     pub channels: Vec<ChannelReport>,
 }
 
-/// Meaning of the time stamps.
+/// Meaning of the timestamps.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StampReport {
     /// `capture` or `tsft`.

@@ -15,7 +15,7 @@ fn address(station: u8) -> MacAddress {
 struct Air {
     now: u64,
     moment: Moment,
-    /// The record's time stamps are a busy host's.
+    /// The record's timestamps are a busy host's.
     is_late: bool,
     /// Preamble of data frames.
     preamble: Preamble,

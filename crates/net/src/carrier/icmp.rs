@@ -67,7 +67,7 @@ pub(super) fn fits(is_v4: bool, mtu: usize) -> Option<usize> {
 pub(super) fn quoted(packet: &[u8]) -> Option<Quoted> {
     let (&[s0, s1, d0, d1, ..], _) = packet.split_first_chunk::<8>()?;
     let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
-    // RFC 4340, Section 5.1. Short numbers are too few bits to recognise a forgery.
+    // RFC 4340, Section 5.1. Short numbers are too few bits to recognize a forgery.
     let sequence = match packet.split_first_chunk::<16>() {
         Some((&[.., kind, _, a, b, c, d, e, f], _))
             if kind & 1 == 1 && PacketType::from_number(kind >> 1 & 0xf).is_some() =>

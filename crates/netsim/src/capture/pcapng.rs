@@ -54,7 +54,7 @@ impl PcapngWriter {
             // No limit on the captured length.
             out.extend(0u32.to_le_bytes());
             option(out, INTERFACE_NAME, name.as_bytes());
-            // Time stamps count 10^-9 s.
+            // Timestamps count 10^-9 s.
             option(out, INTERFACE_TIME_RESOLUTION, &[9]);
             option(out, OPTION_END, b"");
         });

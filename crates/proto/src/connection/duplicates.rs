@@ -6,7 +6,7 @@ use whimbrel_wire::SeqNo;
 mod tests;
 
 const WORDS: usize = 16;
-/// Distance below the newest packet up to which a late one is recognised as new.
+/// Distance below the newest packet up to which a late one is recognized as new.
 const SPAN: u64 = WORDS as u64 * 64;
 
 /// A bitmap of the last 1024 sequence numbers: set if received.

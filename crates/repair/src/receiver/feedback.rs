@@ -57,7 +57,7 @@ pub(super) struct Feedback {
     /// The classifier's verdict on the newest losses.
     cause: Cause,
     newest: Option<(Esi, Instant)>,
-    /// The time stamp of the newest original.
+    /// The timestamp of the newest original.
     newest_time: u32,
     /// Bit i: the symbol `arrivals_end - 1 - i` arrived.
     arrivals: u128,

@@ -1,10 +1,10 @@
-//! The report of a hand-over.
+//! The report of a handover.
 
 use whimbrel_units::{Duration, Instant};
 
 use crate::frame::MacAddress;
 
-/// The phases of a hand-over, or of joining a network, as times.
+/// The phases of a handover, or of joining a network, as times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HandoverReport {
     /// The access point before; `None` if the station joined.

@@ -143,7 +143,7 @@ fn other_datagrams_are_not_mistaken_for_rtp() {
     let mut capture = Capture::new();
     for nth in 0..100u8 {
         // MessagePack: a map whose number changes where RTP has its SSRC; SRT control: a constant type and a
-        // time stamp.
+        // timestamp.
         capture.datagram([0x82, 0xa1, b't', nth, 0xcf, 0, 0, 0, 0, 1, nth, nth.wrapping_mul(7)]);
         capture.datagram([0x80, 2, 0, 0, 0, 0, 0, nth, 0, 1, nth, 0]);
         // CBOR with the same bytes each time, and RTCP.

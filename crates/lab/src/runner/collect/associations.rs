@@ -18,7 +18,7 @@ const SHOWN: usize = 8;
 
 type Phase = (&'static str, fn(&HandoverReport) -> Duration);
 
-/// A row for each association of a client, in the order of time: the phases of a hand-over, or of joining.
+/// A row for each association of a client, in the order of time: the phases of a handover, or of joining.
 pub(super) fn associations(run: &Run<'_>) -> Table {
     let mut rows: Vec<(usize, Option<usize>, Option<usize>, HandoverReport)> = Vec::new();
     for (wifi, medium) in media(run) {

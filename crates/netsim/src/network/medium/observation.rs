@@ -59,7 +59,7 @@ pub enum Observation {
     },
 }
 
-/// The association of a client, its first one or after a hand-over.
+/// The association of a client, its first one or after a handover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Association {
     /// Node of the access point before; `None` if the client joins.

@@ -183,7 +183,7 @@ impl Mobility {
         }
     }
     /// Returns `true` if a Reset that reports no such connection is to be verified by an announcement first:
-    /// after a change of address, the server may merely not recognise the packets. `answered`: the packet
+    /// after a change of address, the server may merely not recognize the packets. `answered`: the packet
     /// that the Reset answers.
     pub(in super::super) fn is_unverified(
         &mut self,
