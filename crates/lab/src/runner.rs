@@ -162,7 +162,7 @@ impl<'a> Run<'a> {
         self.replay.as_ref().map_or(&[], Replay::samples)
     }
 
-    /// Counters since the last sample of `watch`; `None` if no time has passed.
+    /// Changes since the last sample of `watch`; `None` if no time has passed.
     pub fn watch(&self, watch: &mut Watch) -> Option<Sample> {
         watch.take(self.plan, &self.events, self.seed, &self.simulator, &self.parts)
     }

@@ -94,7 +94,7 @@ impl Count {
 pub struct Carried {
     /// From the program.
     pub sent: Count,
-    /// To it.
+    /// Data to it.
     pub received: Count,
     /// Fates of the datagrams of both directions.
     pub sums: Sums,

@@ -78,7 +78,7 @@ impl Handovers {
 pub struct Client {
     /// The server.
     pub server: HostPort,
-    /// Plan.
+    /// The test to run.
     pub plan: Plan,
     /// DCCP without UDP.
     pub native: Native,

@@ -286,7 +286,7 @@ impl Streams {
             let now = self.reached(known.id, known.is_whole);
             let missing = known.sent - known.then.arrived;
             let mut lost = Losses::default();
-            // Later arrivals were sent later.
+            // New arrivals were sent since.
             let delivered = now.settle(now.arrived + missing, &mut lost);
             StreamFigures {
                 direction: Direction::FromPeer,
