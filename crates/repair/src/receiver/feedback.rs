@@ -23,7 +23,7 @@ mod symbols;
 pub(super) use symbols::Original;
 use symbols::{Arriving, Asking, Awaited, Gap, MOST_AWAITED};
 
-/// Lateness of expected packets without a report, besides the jitter.
+/// Lateness of expected packets that causes no report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
 /// From a report that asks for something to the same again: a lost report costs a round trip, of which there
 /// are few.

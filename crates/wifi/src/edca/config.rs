@@ -107,7 +107,7 @@ pub const STATION_CATEGORIES: [CategoryParameters; 4] = [
     parameters(2, 3, 7, 1_504),
 ];
 
-/// An access point's own (hostapd, `tx_queue_data*`), by category.
+/// An access point's own values (hostapd, `tx_queue_data*`), by category.
 pub const ACCESS_POINT_CATEGORIES: [CategoryParameters; 4] = [
     parameters(7, 15, 1_023, 0),
     parameters(3, 15, 63, 0),
