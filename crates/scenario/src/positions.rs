@@ -27,7 +27,7 @@ pub struct Track {
     pub absences: Vec<(Instant, Instant)>,
 }
 
-/// Why a file of positions is refused.
+/// Reason to refuse a file of positions.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("line {line}: {found}: expected {expected}")]
 pub struct PositionError {
@@ -35,7 +35,7 @@ pub struct PositionError {
     pub line: u64,
     /// The value at fault.
     pub found: String,
-    /// What was expected.
+    /// The expected form.
     pub expected: &'static str,
 }
 

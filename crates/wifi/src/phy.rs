@@ -54,8 +54,8 @@ pub struct Phy {
     /// `true` if DSSS frames last as long as their bits, as in ns-2; otherwise as long as the microseconds
     /// that their LENGTH field counts (17.2.3.5).
     pub has_exact_times: bool,
-    /// How many times as long as at 20 MHz an OFDM symbol, a preamble and the wait for it last: 2 with
-    /// channels of 10 MHz, whose rates are the halves of the [`Rate`]s.
+    /// Length of an OFDM symbol, a preamble and the wait for it, over that at 20 MHz: 2 with channels of
+    /// 10 MHz, whose rates are the halves of the [`Rate`]s.
     pub slowdown: u8,
     /// Rates of data frames.
     pub supported: RateSet,
@@ -200,7 +200,7 @@ impl Phy {
         }
     }
 
-    /// How many times as long as at 20 MHz a frame at `rate` lasts.
+    /// Length of a frame at `rate` over that at 20 MHz.
     pub(crate) fn clock(&self, rate: Rate) -> u64 {
         if rate.modulation() == Modulation::Ofdm { u64::from(self.slowdown) } else { 1 }
     }

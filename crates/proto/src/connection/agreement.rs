@@ -31,7 +31,17 @@ impl Connection {
                 self.cx.sequence.numbers.set_remote_window(value);
             }
             (FeatureNumber::Ccid, _) if self.congestion.is_started() => {
-                self.adopt_ccid(now, location, Ccid(value as u8));
+                let ccid = Ccid(value as u8);
+                // A peer that asks again for the CCID in use must not give a sender a new start: it would send
+                // at its initial rate whatever was lost.
+                match location {
+                    Location::Local if ccid != self.congestion.sender_ccid() => self.start_sender(now, ccid),
+                    Location::Remote if ccid != self.congestion.receiver_ccid() => {
+                        self.start_receiver(now, ccid);
+                    }
+                    _ => {}
+                }
+                self.cx.hold_ccid(now, &mut self.fx.timers, location, ccid);
             }
             (FeatureNumber::SendAckVector, Location::Local) => self.choose_ack_vectors(),
             _ => {}
@@ -42,16 +52,6 @@ impl Connection {
             local: location == Location::Local,
             value,
         });
-    }
-    /// Restarts a half-connection whose CCID is another one now. A peer that asks again for the CCID in use must
-    /// not give a sender a new start: it would send at its initial rate whatever was lost.
-    fn adopt_ccid(&mut self, now: Instant, location: Location, ccid: Ccid) {
-        match location {
-            Location::Local if ccid != self.congestion.sender_ccid() => self.start_sender(now, ccid),
-            Location::Remote if ccid != self.congestion.receiver_ccid() => self.start_receiver(now, ccid),
-            _ => {}
-        }
-        self.cx.hold_ccid(now, &mut self.fx.timers, location, ccid);
     }
     /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
     pub(super) fn adopt_feature_requests(&mut self, now: Instant) {

@@ -115,8 +115,7 @@ pub const ACCESS_POINT_CATEGORIES: [CategoryParameters; 4] = [
     parameters(1, 3, 7, 1_500),
 ];
 
-/// What stations use outside the context of a BSS, as vehicles do (IEEE Std 802.11-2012, Table 8-106), by
-/// category.
+/// Values outside the context of a BSS, for vehicles, by category (IEEE Std 802.11-2012, Table 8-106).
 pub const OCB_CATEGORIES: [CategoryParameters; 4] = [
     parameters(9, 15, 1_023, 0),
     parameters(6, 15, 1_023, 0),

@@ -39,7 +39,7 @@ enum State {
     Listening,
 }
 
-/// Whether a client's radio is on.
+/// State of a client's radio.
 #[derive(Clone, Debug)]
 pub(super) struct PowerSave {
     config: PowerSaveConfig,

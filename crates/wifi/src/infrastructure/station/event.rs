@@ -1,4 +1,4 @@
-//! What a station reports.
+//! Reports of a station.
 
 use super::super::HandoverReport;
 use crate::frame::MacAddress;
