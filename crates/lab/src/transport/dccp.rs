@@ -162,7 +162,7 @@ impl DccpFlow {
             || self.config.ccids.tfrc().is_some_and(|tfrc| tfrc.link_cap)
     }
 
-    /// What an end follows.
+    /// The station that an end follows.
     fn following(&self, delay: Option<Duration>, scope: Scope) -> Option<Following> {
         self.follows_station.map(|notice| Following { delay, notice, scope, terminals: Vec::new() })
     }

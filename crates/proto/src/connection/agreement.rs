@@ -32,8 +32,8 @@ impl Connection {
             }
             (FeatureNumber::Ccid, _) if self.congestion.is_started() => {
                 let ccid = Ccid(value as u8);
-                // A peer that asks again for the CCID in use must not give a sender a new start: it would send
-                // at its initial rate whatever was lost.
+                // A peer that asks again for the CCID in use gives a sender no new start, as that sends at the
+                // initial rate in spite of losses.
                 match location {
                     Location::Local if ccid != self.congestion.sender_ccid() => self.start_sender(now, ccid),
                     Location::Remote if ccid != self.congestion.receiver_ccid() => {

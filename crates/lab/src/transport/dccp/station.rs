@@ -32,7 +32,7 @@ pub(in crate::transport) enum StationChange {
     Back,
 }
 
-/// What an end follows.
+/// The station that an end follows.
 #[derive(Clone, Debug)]
 pub(in crate::transport) struct Following {
     /// Time from an association until packets for the station go to the new access point; `None` if the end

@@ -150,7 +150,7 @@ impl QosMedium {
 }
 
 impl Stations {
-    /// Why a station is not on the channel of a frame for it.
+    /// Reason for which a station is not on the channel of a frame for it.
     pub(super) fn cause_off_channel(&self, to: Option<StationIndex>) -> MediumLoss {
         let is_dozing = to.zip(self.roaming.as_ref()).is_some_and(|(to, roaming)| {
             roaming.all.stations.get(to.index()).is_some_and(|managed| managed.dozes.is_some())
@@ -227,7 +227,7 @@ impl Stations {
         }
     }
 
-    /// What an access point has kept goes to its MAC, or is lost with the client's association.
+    /// The packets that an access point has kept go to its MAC, or are lost with the client's association.
     fn release_kept(
         &mut self,
         now: Instant,
