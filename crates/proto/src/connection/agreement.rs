@@ -32,8 +32,7 @@ impl Connection {
             }
             (FeatureNumber::Ccid, _) if self.congestion.is_started() => {
                 let ccid = Ccid(value as u8);
-                // A peer that asks again for the CCID in use gives a sender no new start, as that sends at the
-                // initial rate in spite of losses.
+                // A peer that asks again for the CCID in use does not reset a sender to its initial rate.
                 match location {
                     Location::Local if ccid != self.congestion.sender_ccid() => self.start_sender(now, ccid),
                     Location::Remote if ccid != self.congestion.receiver_ccid() => {
