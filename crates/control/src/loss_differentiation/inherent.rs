@@ -155,7 +155,7 @@ impl LossDifferentiation for Inherent {
 
 /// n D(l/n || p): logarithm of the likelihood ratio of `lost` in `sent` packets under their own loss rate and
 /// under `p`; zero if the loss rate does not exceed `p`.
-fn excess(sent: f64, lost: f64, p: f64) -> f64 {
+pub(super) fn excess(sent: f64, lost: f64, p: f64) -> f64 {
     if lost <= sent * p {
         return 0.0;
     }

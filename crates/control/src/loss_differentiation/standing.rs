@@ -3,6 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::common_size::{CommonSize, TripTime};
+use super::inherent::excess;
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// A loss is congestion if a queue stands on the path, or if it is more than half full; others are wireless.
@@ -25,12 +26,12 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 ///
 /// ```text
 /// f > 1 ms:     m > max(1 ms, min(5 ms, M/2))    or     q > max(5 ms, M/2)
-/// otherwise:    q > max(1 ms, M/2)               and    n > N s + 4 sqrt(N s (1 - s))
+/// otherwise:    q > max(1 ms, M/2)               and    N D(n/N || s) > 10
 /// ```
 ///
 /// `n` of the last `N` losses were revealed with `q` above that limit, as was a share of `s` of the packets:
-/// a radio loses alike, however long the queue, so that `n` exceeds its mean by four standard deviations
-/// once in thirty thousand times. A row of lost packets counts as one. A queue of three or four packets
+/// a radio loses alike, however long the queue, and so exceeds the limit less than once in e^10 times
+/// (Chernoff's bound; D is the Kullback-Leibler divergence). A row of lost packets counts as one. A queue of three or four packets
 /// lasts for 6 to 9 ms at 4 Mbit/s, and the packet after a drop finds half of that: here CoDel's target is
 /// no limit. 5 ms is that target (RFC 8289, Section 4.2): CoDel drops nothing from a
 /// queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the
@@ -84,9 +85,7 @@ impl Levels {
     fn is_queue_to_blame(&self) -> bool {
         let Self { low, high } = self;
         let share = high.arrived / (low.arrived + high.arrived).max(1.0);
-        let expected = (low.lost + high.lost) * share;
-        let deviation = libm::sqrt(expected * (1.0 - share));
-        high.lost > expected + SIGNIFICANT * deviation
+        excess(low.lost + high.lost, high.lost, share) > SIGNIFICANT
     }
 }
 
@@ -125,8 +124,8 @@ const NOISE: f64 = 1e6;
 const BURST: Duration = Duration::from_millis(100);
 /// Packets in which the losses of both levels are counted.
 const LEVELS_MEMORY: f64 = 2000.0;
-/// Standard deviations by which a long queue has to lose more than its share.
-const SIGNIFICANT: f64 = 4.0;
+/// Excess of a long queue over its share of the losses, as the negative logarithm of its probability.
+const SIGNIFICANT: f64 = 10.0;
 /// Period of the extremes.
 const PERIOD: Duration = Duration::from_secs(60);
 
