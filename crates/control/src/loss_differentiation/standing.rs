@@ -32,8 +32,8 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// `n` of the last `N` losses were revealed with `q` above that limit, as was a share of `s` of the packets:
 /// a radio loses alike, however long the queue, and so exceeds the limit less than once in e^10 times
 /// (Chernoff's bound; D is the Kullback-Leibler divergence). A row of lost packets counts as one. A queue of
-/// three or four packets lasts for 6 to 9 ms at 4 Mbit/s, and the packet after a drop finds half of that: here
-/// CoDel's target is no limit. 5 ms is that target (RFC 8289, Section 4.2): CoDel drops nothing from a queue
+/// three or four packets lasts for 6 to 9 ms at 4 Mbit/s, and the packet after a drop finds half of that:
+/// CoDel's target is no limit here. 5 ms is that target (RFC 8289, Section 4.2): CoDel drops nothing from a queue
 /// that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the error of
 /// timestamps on a loaded host.
 ///
