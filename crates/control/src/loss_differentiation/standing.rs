@@ -33,9 +33,9 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// a radio loses alike, however long the queue, and so exceeds the limit less than once in e^10 times
 /// (Chernoff's bound; D is the Kullback-Leibler divergence). A row of lost packets counts as one. A queue of
 /// three or four packets lasts for 6 to 9 ms at 4 Mbit/s, and the packet after a drop finds half of that:
-/// CoDel's target is no limit here. 5 ms is that target (RFC 8289, Section 4.2): CoDel drops nothing from a queue
-/// that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the error of
-/// timestamps on a loaded host.
+/// CoDel's target is no limit here. 5 ms is that target (RFC 8289, Section 4.2): CoDel drops nothing from a
+/// queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the
+/// error of timestamps on a loaded host.
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
