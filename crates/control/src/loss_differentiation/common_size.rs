@@ -30,17 +30,18 @@ pub(super) struct CommonSize {
 impl CommonSize {
     /// Trip time of `arrival`, if the packet is of the common size and carries its send time.
     pub(super) fn trip_time(&mut self, arrival: &PacketArrival) -> TripTime {
+        let Some(rott) = Rott::of(arrival) else { return TripTime::None };
         let (size, common) = (arrival.size.as_f64(), self.size.as_f64());
-        let is_common = size > 0.0 && (ALIKE * common..=common / ALIKE).contains(&size);
+        let is_common = (ALIKE * common..=common / ALIKE).contains(&size);
         self.score = (self.score + if is_common { WEIGHT } else { -1 }).min(SCORE);
         let is_first = self.score < 0;
         if is_first {
             *self = Self { size: arrival.size, score: WEIGHT };
         }
-        match Rott::of(arrival) {
-            Some(rott) if is_first => TripTime::First(rott),
-            Some(rott) if is_common => TripTime::Next(rott),
-            _ => TripTime::None,
+        match (is_first, is_common) {
+            (true, _) => TripTime::First(rott),
+            (false, true) => TripTime::Next(rott),
+            (false, false) => TripTime::None,
         }
     }
 }
