@@ -372,9 +372,9 @@ fn the_picture_moves_on_a_path_that_is_longer_than_the_latency_and_loses_5_perce
     assert!(mean < 0.2 && many <= 1, "{frozen:?}");
 }
 
-/// Video of 1.3 Mbit/s on the same path, whole or as a relay divides it for an MTU of 1280 bytes: two packets of
-/// a datagram, and datagrams of any size that pass undivided. One packet in 1,000 that counts leaves 1.6 Mbit/s
-/// or less, and such a video with its repair needs 1.8.
+/// Video of 1.3 Mbit/s on the same path, whole or as a relay divides it for an MTU of 1280 bytes: two packets
+/// of a datagram, and datagrams of any size that pass undivided. One packet in 1,000 that counts leaves
+/// 1.6 Mbit/s or less, and such a video with its repair needs 1.8.
 #[test]
 fn large_and_divided_datagrams_arrive_on_a_path_that_is_longer_than_the_latency() {
     let frames = |divided: bool| {
