@@ -57,4 +57,4 @@ def claims(usual: list[Claim]) -> list[Claim]:
 
 if __name__ == "__main__":
     checked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    print(sets.side_by_side(checked, [NAME], USUAL))
+    print(sets.side_by_side(sets.by_set(checked, [NAME], USUAL)))
