@@ -24,9 +24,9 @@ fn rare_larger_packets_do_not_become_the_common_size() {
 #[test]
 fn a_size_of_an_eighth_of_the_packets_stays_the_common_one() {
     let mut sizes = CommonSize::default();
-    let size = |n: u64| if n % 7 == 0 { 1240 } else { 60 };
+    let size = |n: u64| if n.is_multiple_of(7) { 1240 } else { 60 };
     has_trip_time(&mut sizes, size(0));
-    assert!((1..2000).all(|n| has_trip_time(&mut sizes, size(n)) == (n % 7 == 0)));
+    assert!((1..2000).all(|n| has_trip_time(&mut sizes, size(n)) == n.is_multiple_of(7)));
 }
 
 #[test]
