@@ -81,21 +81,16 @@ def verdicts(claims: Sequence[Claim], made: Mapping[str, Sheet]) -> Mapping[str,
         claims: of the paper.
         made: sheets by item, on all test beds.
     """
-    chosen = [claim for claim in claims if claim.where and set(claim.items) <= KEYS]
-    found: dict[str, dict[str, str]] = {claim.id: {} for claim in chosen}
-    for name in NAMES:
+
+    def sheets(name: str) -> Mapping[str, Sheet]:
         bed = name.removesuffix(DELAYS).removesuffix("-")
-        sheets = {key: made[key if bed in ("", USUAL) else f"{key}-{bed}"] for key in KEYS}
-        if name.endswith(DELAYS):
-            sheets = {key: _with_delays(sheet) for key, sheet in sheets.items()}
-        for claim in chosen:
-            found[claim.id][name] = claim.check(sheets).word
-    return found
+        found = {key: made[key if bed in ("", USUAL) else f"{key}-{bed}"] for key in KEYS}
+        return {key: _with_delays(sheet) for key, sheet in found.items()} if name.endswith(DELAYS) else found
+
+    return sets.under_each(claims, KEYS, NAMES, sheets)
 
 
 if __name__ == "__main__":
     reproduced = read_reproduction("confront", sys.argv[1])
     by_claim = verdicts([claim for claim, _ in reproduced.claims], reproduced.sheets)
-    print(sets.side_by_side(by_claim))
-    if "--record" in sys.argv:
-        kinds.record(Path(__file__).parent, by_claim)
+    kinds.show(Path(__file__).parent, by_claim, record="--record" in sys.argv)

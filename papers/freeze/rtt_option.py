@@ -16,7 +16,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from whimbrel import sets
+from whimbrel import kinds, sets
 from whimbrel.claims import Claim
 from whimbrel.paper import Item
 from whimbrel.scenario import Scenario
@@ -57,4 +57,4 @@ def claims(usual: list[Claim]) -> list[Claim]:
 
 if __name__ == "__main__":
     checked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    print(sets.side_by_side(sets.by_set(checked, [NAME], USUAL)))
+    print(kinds.side_by_side(sets.by_set(checked, [NAME], USUAL)))

@@ -32,6 +32,4 @@ def again(claims: Sequence[Claim], items: Sequence[str]) -> list[Claim]:
 if __name__ == "__main__":
     checked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     verdicts = sets.by_set(checked, list(topology.SETS), USUAL)
-    print(sets.side_by_side(verdicts))
-    if "--record" in sys.argv:
-        kinds.record(Path(__file__).parent, verdicts)
+    kinds.show(Path(__file__).parent, verdicts, record="--record" in sys.argv)

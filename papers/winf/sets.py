@@ -129,21 +129,18 @@ def verdicts(claims: Sequence[Claim], made: Mapping[str, Sheet]) -> Mapping[str,
         claims: of the paper.
         made: sheets by item, under all choices.
     """
-    chosen = [claim for claim in claims if claim.where and set(claim.items) <= set(KEYS)]
-    found: dict[str, dict[str, str]] = {claim.id: {} for claim in chosen}
-    for name in NAMES:
+
+    def sheets(name: str) -> Mapping[str, Sheet]:
         choice = name.removesuffix(GOODPUT)
-        sheets = {key: made[key if choice == USUAL else f"{key}-{choice}"] for key in KEYS}
-        if name.endswith(GOODPUT):
-            sheets = {key: _with_goodput(sheet) for key, sheet in sheets.items()}
-        for claim in chosen:
-            found[claim.id][name] = claim.check(sheets).word
-    return found
+        found = {key: made[key if choice == USUAL else f"{key}-{choice}"] for key in KEYS}
+        return (
+            {key: _with_goodput(sheet) for key, sheet in found.items()} if name.endswith(GOODPUT) else found
+        )
+
+    return sets.under_each(claims, KEYS, NAMES, sheets)
 
 
 if __name__ == "__main__":
     reproduced = read_reproduction("winf", sys.argv[1])
     by_claim = verdicts([claim for claim, _ in reproduced.claims], reproduced.sheets)
-    print(sets.side_by_side(by_claim))
-    if "--record" in sys.argv:
-        kinds.record(Path(__file__).parent, by_claim)
+    kinds.show(Path(__file__).parent, by_claim, record="--record" in sys.argv)

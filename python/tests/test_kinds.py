@@ -26,7 +26,7 @@ def test_the_first_set_and_the_others_decide_the_kind() -> None:
 def test_a_record_fills_the_page_and_is_read_again(tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     page.write_text("before\n<!-- sets -->\nold\n<!-- end of sets -->\nafter\n")
-    kinds.record(tmp_path, VERDICTS)
+    kinds.write(tmp_path, VERDICTS)
     assert kinds.read(tmp_path) == VERDICTS
     text = page.read_text()
     assert "| `tools` | 2 | 2 | 1 |\n| `listed` | 2 | 1 | 2 |" in text
@@ -44,7 +44,7 @@ def test_verdicts_are_grouped_by_the_name_before_the_claim() -> None:
     ]
     found = sets.by_set(checked, ["ns2"], "rfc")
     assert found == {"a": {"rfc": "holds", "ns2": "undecided"}}
-    assert sets.side_by_side(found).splitlines()[-1] == "a  rfc: holds, ns2: undecided"
+    assert kinds.side_by_side(found).splitlines()[-1] == "a  rfc: holds, ns2: undecided"
 
 
 @pytest.mark.parametrize("key", WITH_SETS)

@@ -1,7 +1,7 @@
 """Kinds of a paper's claims, by their verdicts under the consistent sets of its open choices.
 
 A paper with such sets keeps the verdicts in `papers/KEY/sets.csv`. Between two marks, its README.md has the
-number of claims by set, and the claims by kind. `record` writes both.
+number of claims by set, and the claims by kind. `write` writes both.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read(directory: Path) -> Verdicts:
     return {line.pop("claim"): line for line in map(dict, documents.CsvFile(path))}
 
 
-def record(directory: Path, verdicts: Verdicts) -> None:
+def write(directory: Path, verdicts: Verdicts) -> None:
     """Writes the verdicts of a paper and the tables of its README.md.
 
     Args:
@@ -86,3 +86,29 @@ def record(directory: Path, verdicts: Verdicts) -> None:
     (directory / FILE).write_text(text.getvalue(), encoding="utf-8", newline="\n")
     page = directory / "README.md"
     page.write_text(filled(page.read_text(encoding="utf-8"), verdicts), encoding="utf-8", newline="\n")
+
+
+def side_by_side(both: Verdicts) -> str:
+    """Count of claims that hold under each reading, and the claims whose verdicts differ."""
+    every = list(next(iter(both.values()), {}))
+    lines = [f"{len(both)} claims under {len(every)} sets of the open choices"]
+    for name in every:
+        count = Counter(found[name] for found in both.values())
+        lines.append(f"{name:>25}: " + ", ".join(f"{count[word]} {word}" for word in sorted(count)))
+    different = {key: found for key, found in both.items() if len(set(found.values())) > 1}
+    width = max(map(len, different), default=0)
+    lines += [f"{key:<{width}}  " + ", ".join(f"{n}: {f[n]}" for n in every) for key, f in different.items()]
+    return "\n".join(lines)
+
+
+def show(directory: Path, verdicts: Verdicts, *, record: bool) -> None:
+    """Prints the verdicts under each set, and records them if asked to.
+
+    Args:
+        directory: of the paper.
+        verdicts: those of the items without a set first.
+        record: write `sets.csv` and the tables of README.md.
+    """
+    print(side_by_side(verdicts))
+    if record:
+        write(directory, verdicts)

@@ -6,8 +6,7 @@ such items. It counts as ours, because the paper does not state its reading.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from whimbrel._reproduce.claims import FAILS, HOLDS, UNDECIDED, Claim, Verdict, Verdicts
@@ -63,17 +62,23 @@ def by_set(claims: Sequence[Mapping[str, object]], names: Sequence[str], usual: 
     return {key: found for key, found in verdicts.items() if {usual, *names} <= set(found)}
 
 
-def side_by_side(both: Verdicts) -> str:
-    """Count of claims that hold under each reading, and the claims whose verdicts differ."""
-    every = list(next(iter(both.values()), {}))
-    lines = [f"{len(both)} claims under {len(every)} sets of the open choices"]
-    for name in every:
-        count = Counter(found[name] for found in both.values())
-        lines.append(f"{name:>25}: " + ", ".join(f"{count[word]} {word}" for word in sorted(count)))
-    different = {key: found for key, found in both.items() if len(set(found.values())) > 1}
-    width = max(map(len, different), default=0)
-    lines += [f"{key:<{width}}  " + ", ".join(f"{n}: {f[n]}" for n in every) for key, f in different.items()]
-    return "\n".join(lines)
+def under_each(
+    claims: Sequence[Claim],
+    items: Collection[str],
+    names: Sequence[str],
+    sheets: Callable[[str], Mapping[str, Sheet]],
+) -> Verdicts:
+    """The verdicts of the paper's claims that need these items alone, under each set.
+
+    Args:
+        claims: of the paper.
+        items: that were reproduced under each set.
+        names: of the sets.
+        sheets: gives the sheets of a set by item.
+    """
+    chosen = [claim for claim in claims if claim.where and set(claim.items) <= set(items)]
+    made = {name: sheets(name) for name in names}
+    return {claim.id: {name: claim.check(made[name]).word for name in names} for claim in chosen}
 
 
 def _word(holds: object) -> str:

@@ -158,7 +158,7 @@ impl Scheduler {
 
     /// Gives the groups of a slot to the users with data, in the order of their numbers. `bits` is what a
     /// group would carry for the candidate of that place, 0 for none. The result has one entry for each
-    /// group; a group that is of use to nobody has none.
+    /// group: `None` for a group that no candidate can use.
     pub fn allocate(
         &mut self,
         now: Slot,

@@ -111,7 +111,7 @@ impl Pages for Feed {
     }
 }
 
-/// Address of a page. As text, its URL, with the token that others need, unless somebody chose it.
+/// Address of a page. `Display` writes its URL, with the token if it was generated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Served {
     /// The address.

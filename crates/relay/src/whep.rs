@@ -269,7 +269,7 @@ impl Screen {
         state.viewers.retain(|viewer| viewer.name != name);
         self.0.count.store(state.viewers.len(), Ordering::Relaxed);
         if state.viewers.is_empty() {
-            // Streams are not followed until somebody watches again.
+            // Streams are followed again with the next viewer.
             state.shown = None;
             state.candidates.clear();
         }

@@ -56,7 +56,7 @@ pub enum Mobility {
         /// The file, relative to the scenario's.
         file: PathBuf,
         /// The name in the column `node`, with `{i}` for the number of the copy; by default, the copies move
-        /// as the first nodes of the file.
+        /// like the first nodes of the file.
         #[serde(default)]
         id: Option<String>,
         /// The node is off where more than this time passes between two positions; by default it is on.

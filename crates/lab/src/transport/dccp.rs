@@ -175,7 +175,7 @@ impl DccpFlow {
     }
 
     /// The station of the receiver, which stops the sender. An 802.11 client that has left its access point
-    /// can notify nobody: the receiver follows a cell alone.
+    /// cannot notify its peer, so that the receiver follows cells only.
     fn station_of_receiver(&self) -> Option<Station> {
         self.following(None, Scope::Remote).map(|following| Station::new(None, Some(following)))
     }

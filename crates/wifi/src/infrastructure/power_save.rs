@@ -19,7 +19,7 @@ pub struct PowerSaveConfig {
 }
 
 impl Default for PowerSaveConfig {
-    /// As in Linux (`ieee80211_recalc_ps`): 100 ms, and every beacon.
+    /// The values of Linux (`ieee80211_recalc_ps`): 100 ms, and every beacon.
     fn default() -> Self {
         Self { timeout: Duration::from_millis(100), listen_interval: 1 }
     }

@@ -175,7 +175,7 @@ fn group_frames_follow_the_beacons_that_announce_them() {
     }
 }
 
-/// Nobody asks again for a group frame: as many are lost as noise destroys.
+/// Group frames are not retransmitted: noise destroys the same share of them as of single transmissions.
 #[test]
 fn group_frames_are_not_acknowledged() {
     let mut cell = Cell::new(1, &[None]);

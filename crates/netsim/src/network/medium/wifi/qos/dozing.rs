@@ -84,7 +84,7 @@ impl Roaming {
         }
         let limit = point.config().power_save_buffer;
         let queue = &mut self.kept.queues.entry((station, frame.receiver)).or_default()[category as usize];
-        // As in Linux (`ieee80211_tx_h_unicast_ps_buf`), the oldest one makes room.
+        // The oldest packet is dropped, like in Linux (`ieee80211_tx_h_unicast_ps_buf`).
         if queue.len() >= limit
             && let Some(oldest) = queue.pop_front()
         {
@@ -158,7 +158,7 @@ impl Stations {
         if is_dozing { MediumLoss::PowerSave } else { MediumLoss::OffChannel }
     }
 
-    /// An access point learns for whom it keeps packets, before its beacon.
+    /// Updates an access point's traffic indication map before its beacon.
     pub(super) fn mark_kept(&mut self, station: StationIndex) {
         let Some(roaming) = &mut self.roaming else { return };
         let Roaming { all, kept, .. } = &mut **roaming;
