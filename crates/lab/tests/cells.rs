@@ -5,6 +5,22 @@ use whimbrel_lab::Record;
 use crate::simulation;
 use simulation::simulate;
 
+/// Two cells of an operator.
+const CELLS: &str = r#"
+[[cell]]
+name = "west"
+gateway = "operator"
+position = [0, 0]
+idle = { always_on = true }
+radio = { propagation = "macro" }
+[[cell]]
+name = "east"
+gateway = "operator"
+position = [500, 0]
+idle = { always_on = true }
+radio = { propagation = "macro" }
+"#;
+
 /// A car that two cells serve, in turns at the given times. Without forwarding, the old cell loses what it
 /// holds.
 const DRIVE: &str = r#"
@@ -24,18 +40,6 @@ name = "car"
 cell = "west"
 mobility = { kind = "waypoints", points = [{ at = "0 s", position = [250, 30] }] }
 cell_changes = [{ time = "8 s", to = "east" }, { time = "12 s", to = "west" }, { time = "16 s", to = "east" }]
-[[cell]]
-name = "west"
-gateway = "operator"
-position = [0, 0]
-idle = { always_on = true }
-radio = { propagation = "macro" }
-[[cell]]
-name = "east"
-gateway = "operator"
-position = [500, 0]
-idle = { always_on = true }
-radio = { propagation = "macro" }
 [[link]]
 between = ["server", "operator"]
 rate = "1 Gbit/s"
@@ -69,7 +73,7 @@ fn cost(record: &Record) -> (usize, f64) {
 
 fn drive(from: &str, to: &str, changes: &[(&str, &str)]) -> Record {
     let ends = [("flow.f.from", from), ("flow.f.to", to)];
-    simulate(DRIVE, &[&ends, changes].concat())
+    simulate(&format!("{DRIVE}{CELLS}"), &[&ends, changes].concat())
 }
 
 #[test]
@@ -168,18 +172,6 @@ name = "operator"
 gateway = { shadowing = { deviation = "0 dB" }, handover = { by_level = false, forwarding = false, preparation = "60 ms", gap = "1 s" } }
 [[node]]
 name = "server"
-[[cell]]
-name = "west"
-gateway = "operator"
-position = [0, 0]
-idle = { always_on = true }
-radio = { propagation = "macro" }
-[[cell]]
-name = "east"
-gateway = "operator"
-position = [500, 0]
-idle = { always_on = true }
-radio = { propagation = "macro" }
 [[link]]
 name = "usb"
 between = ["phone", "modem"]
@@ -223,7 +215,7 @@ multipath = { follows_station = "$follows" }
 /// Datagrams that never arrived, and the longest time without one.
 fn missing(follows: &str, from: &str, to: &str) -> (usize, f64) {
     let changes = [("variables.follows", follows), ("flow.f.from", from), ("flow.f.to", to)];
-    let record = simulate(TWO_PATHS, &changes);
+    let record = simulate(&format!("{TWO_PATHS}{CELLS}"), &changes);
     let packets = record.table("packets").unwrap();
     let of =
         |fate: &'static str| (0..packets.rows()).filter(move |row| packets.text("fate", *row) == Some(fate));
