@@ -37,8 +37,9 @@ ELSEWHERE = (
     r"^man ",
 )
 """Commands of the build, of other programs, and of tests of their own."""
-# Whole papers, and the items of all but one: the papers have tests of their own.
+# Whole papers, their sets, and the items of all but one: the papers have tests of their own.
 LONG = (
+    r"^python -m whimbrel\.papers\.\w+\.sets ",
     r"^whimbrel reproduce \w+( --quick)?( *#.*)?$",
     r"reproduce (freeze|reorder|confront|winf)",
     r"mac-retries|air-today|wifi-today",
@@ -54,7 +55,7 @@ PAGES = {
     "docs/media.md": 5,
     "docs/multipath.md": 2,
     "docs/papers.md": 5,
-    "docs/wireless.md": 6,
+    "docs/wireless.md": 7,
     "papers/confront/README.md": 1,
     "papers/freeze/README.md": 1,
     "papers/lda/README.md": 3,

@@ -237,8 +237,8 @@ struct Crossing {
     observed: Observed,
     /// The other end's last report.
     told: Option<Report>,
-    /// Fate of the other end's datagrams at its last report, by the counts of this end: `of_sent` and the fields
-    /// after it.
+    /// Fate of the other end's datagrams at its last report, by the counts of this end: `of_sent` and the
+    /// fields after it.
     answer: Option<Report>,
     /// Of the peer's datagrams, those that this end did not deliver.
     lost_here: Losses,
