@@ -10,8 +10,9 @@ use super::{
 const PERIOD: u64 = 256;
 /// Losses that may be discounted in addition because fewer than the maximum were before.
 const MOST_UNUSED: f64 = 2.0;
-/// Packets below which the fraction of them that may be discounted says nothing: it is one of these then.
-const FEW: f64 = 20.0;
+/// Packets below which the fraction of them that may be discounted says nothing: it is one of these then. Of
+/// 20 packets, random losses of 5 % exceed 15 % in 16 of 1,000 cases, and of 100 in 4 of 100,000.
+const FEW: f64 = 100.0;
 /// Error of sums of fractions.
 const ROUNDING: f64 = 1e-6;
 

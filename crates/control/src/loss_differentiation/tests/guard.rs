@@ -104,8 +104,8 @@ fn with_standing_no_share_of_the_losses_counts_for_its_own_sake() {
 fn a_few_losses_at_first_are_no_excessive_loss() {
     let mut guard = guarded(GuardConfig { discounted_loss: 0.15, ..LENIENT });
     arrive(&mut guard, 0, 2);
-    let discounted = (0..5).take_while(|_| verdict(&mut guard, 1, 0.0, 20.0) == LossClass::Wireless).count();
-    assert_eq!((discounted, guard.overruled()), (3, Some(Overruled::Loss)), "of the first 20 packets");
+    let discounted = (0..50).take_while(|_| verdict(&mut guard, 1, 0.0, 20.0) == LossClass::Wireless).count();
+    assert_eq!((discounted, guard.overruled()), (15, Some(Overruled::Loss)), "of the first 100 packets");
 }
 
 #[test]
