@@ -84,10 +84,16 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
 
 /// Of multipath connections. Numbers from before the paths had draws of their own name other trials now.
 /// `whimbrel_proto`'s tests of closing have their cases.
-const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[(
-    5_018_463,
-    "a Close on a subflow that only the peer knew to be complete overtook the data on the other one",
-)];
+const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[
+    (
+        5_018_463,
+        "a Close on a subflow that only the peer knew to be complete overtook the data on the other one",
+    ),
+    (
+        95_539_022,
+        "a client took a SyncAck for the acknowledgement of its code, and the server reset the path",
+    ),
+];
 
 /// Of connections that repair losses.
 const REPAIR_ONCE_BROKEN: &[(u64, &str)] = &[

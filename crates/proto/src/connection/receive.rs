@@ -257,6 +257,8 @@ impl Connection {
                     }
                 }
                 PacketType::Sync => {}
+                // Section 3.3 again: the server may answer a Sync before it has the key or the code.
+                PacketType::SyncAck if self.subflow.is_enabled() => {}
                 _ => self.enter_open(now, packet.sequence),
             }
         }

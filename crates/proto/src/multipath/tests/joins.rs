@@ -315,16 +315,16 @@ fn a_lost_acknowledgement_of_the_code_is_repeated_with_the_code() {
     assert!(count(End::Client) >= 2 && count(End::Server) == 2);
 }
 
-#[test]
-fn a_sync_ack_without_the_code_completes_no_join() {
+/// A late copy of the first packet that `of` sends on a path makes the other end ask by a Sync while the path
+/// loses the code.
+fn sync_before_the_code(of: End, packet_type: PacketType) {
     let config = config().sender_ccids([Ccid(2)]).receiver_ccids([Ccid(2)]);
     let mut world = World::connected(&LINES, config, MultipathConfig::default());
     world.forget();
-    // The first Request is late, and the path loses the code for some time.
     let (delayed, receiver) = std::sync::mpsc::channel();
     let (mut is_first, heals_at) = (true, world.now + Duration::from_secs(2));
     world.script = Box::new(move |sent| match (sent.from, sent.line, sent.packet.packet_type()) {
-        (End::Client, 1, PacketType::Request) if std::mem::take(&mut is_first) => {
+        (from, 1, kind) if (from, kind) == (of, packet_type) && std::mem::take(&mut is_first) => {
             delayed.send(sent.packet).expect("the test runs");
             None
         }
@@ -332,15 +332,35 @@ fn a_sync_ack_without_the_code_completes_no_join() {
         _ => Some(sent.packet),
     });
     world.join(1);
-    while world.sent_by(End::Server, 1).next().is_none() {
+    let is_asked = |world: &World| {
+        let responses =
+            world.sent_by(End::Server, 1).filter(|it| it.packet.packet_type() == PacketType::Response);
+        responses.count() > usize::from(of == End::Server)
+    };
+    while !is_asked(&world) {
         world.run_for(Duration::from_millis(10));
     }
-    // The server, in RESPOND, asks about the older Request by a Sync.
-    world.deliver(End::Server, reversed(path(1)), receiver.recv().expect("a Request"));
+    world.run_for(Duration::from_millis(100));
+    let other = if of == End::Client { End::Server } else { End::Client };
+    let route = if of == End::Client { reversed(path(1)) } else { path(1) };
+    world.deliver(other, route, receiver.recv().expect("a packet"));
     world.run_for(Duration::from_millis(300));
-    assert!(world.sent_by(End::Client, 1).any(|sent| sent.packet.packet_type() == PacketType::SyncAck));
+    assert!(world.sent_by(of, 1).any(|sent| sent.packet.packet_type() == PacketType::SyncAck));
     assert_eq!((&world.client_events[..], &world.server_events[..]), (&[][..], &[][..]));
     world.run_for(Duration::from_secs(3));
     let is_up = |events: &[MultipathEvent]| events.contains(&MultipathEvent::SubflowUp(SubflowId(1)));
     assert!(is_up(&world.client_events) && is_up(&world.server_events));
+}
+
+#[test]
+fn a_sync_ack_without_the_code_completes_no_join() {
+    // The server, in RESPOND, asks about the older Request.
+    sync_before_the_code(End::Client, PacketType::Request);
+}
+
+/// The client took the answer for the acknowledgement of its code, repeated the code no more, and the server
+/// reset the path for want of it.
+#[test]
+fn the_servers_sync_ack_completes_no_join() {
+    sync_before_the_code(End::Server, PacketType::Response);
 }
