@@ -93,6 +93,7 @@ const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[
         95_539_022,
         "a client took a SyncAck for the acknowledgement of its code, and the server reset the path",
     ),
+    (95_679_307, "the same"),
 ];
 
 /// Of connections that repair losses.
