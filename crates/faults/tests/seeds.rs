@@ -94,6 +94,10 @@ const MULTIPATH_ONCE_BROKEN: &[(u64, &str)] = &[
         "a client took a SyncAck for the acknowledgement of its code, and the server reset the path",
     ),
     (95_679_307, "the same"),
+    (
+        95_753_782,
+        "a path whose acknowledgements were late failed with each of them, once while the end closed",
+    ),
 ];
 
 /// Of connections that repair losses.

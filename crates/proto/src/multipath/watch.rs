@@ -92,8 +92,11 @@ impl PathWatch {
         if acknowledged.is_before(outstanding.sequence) {
             return false;
         }
-        if outstanding.is_fresh && self.failure.is_none() {
-            self.estimator.on_sample(now.saturating_since(outstanding.since));
+        if outstanding.is_fresh {
+            // After a failure that was none, the timeout has to grow, or each of the peer's delayed
+            // acknowledgements would be another one. An outage must not raise it to its own length.
+            let most = if self.failure.is_some() { self.timeout() * 2 } else { Duration::MAX };
+            self.estimator.on_sample(now.saturating_since(outstanding.since).min(most));
         }
         let remains = acknowledged.is_before(self.newest);
         self.outstanding =
@@ -148,4 +151,44 @@ pub(super) enum Timeout {
     Failed,
     /// The failed path is probed again.
     Probe,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Data each two seconds, and their acknowledgements after `delay`. Returns the number of failures.
+    fn failures(watch: &mut PathWatch, from: u64, delay: Duration) -> usize {
+        let mut failures = 0;
+        for n in from..from + 10 {
+            let (sent, sequence) = (Instant::from_secs(2 * n), SeqNo::new(n));
+            watch.on_data_sent(sent, sequence);
+            while watch.deadline() < sent + delay {
+                failures += usize::from(watch.on_timeout(watch.deadline()) == Timeout::Failed);
+            }
+            let _ = watch.on_acknowledged(sent + delay, sequence);
+        }
+        failures
+    }
+
+    /// The peer delays acknowledgements by 200 ms. Without samples of what comes after the timeout, each of
+    /// them was a failure of the path.
+    #[test]
+    fn late_acknowledgements_raise_the_timeout() {
+        let mut watch = PathWatch::new(Duration::from_millis(200));
+        watch.on_handshake(Duration::from_millis(110));
+        assert_eq!(failures(&mut watch, 1, Duration::from_millis(430)), 1);
+        assert_eq!(failures(&mut watch, 11, Duration::from_millis(430)), 0);
+    }
+
+    #[test]
+    fn an_outage_raises_the_timeout_to_less_than_its_length() {
+        let mut watch = PathWatch::new(Duration::from_millis(200));
+        watch.on_handshake(Duration::from_millis(110));
+        assert_eq!(failures(&mut watch, 1, Duration::from_millis(110)), 0);
+        watch.on_data_sent(Instant::from_secs(30), SeqNo::new(20));
+        assert_eq!(watch.on_timeout(watch.deadline()), Timeout::Failed);
+        assert!(watch.on_acknowledged(Instant::from_secs(50), SeqNo::new(20)));
+        assert!(watch.timeout() < Duration::from_secs(1), "{:?}", watch.timeout());
+    }
 }
