@@ -235,9 +235,10 @@ impl<'a> Engine<'a> {
         let arrival = self.carriage.receive(now, payload, repaired);
         self.pass_on(now, arrival);
     }
-    /// Passes a datagram to a local program, and the commands that need not wait any longer.
+    /// Passes a datagram to a local program, those that came with it, and the commands that need not wait any
+    /// longer.
     fn pass_on(&mut self, now: Instant, mut next: Option<Arrival>) {
-        while let Some(Arrival { flow, payload, is_rtp }) = next.or_else(|| self.carriage.command(now)) {
+        while let Some(Arrival { flow, payload, is_rtp }) = next.or_else(|| self.carriage.further(now)) {
             if is_rtp {
                 self.viewing.pass(now, flow, &payload);
             }

@@ -1,10 +1,14 @@
 //! Both directions of one connection between local programs and the other end's, sans I/O: what is sent next,
 //! and what became of each datagram.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
+use leaving::Leaving;
 use whimbrel_net::Mark;
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::bundle;
 use super::commands::{self, Inbox, Outbox};
 use super::flow::Flow;
 use super::flow_kind::{Announcement, FlowKinds, Kind};
@@ -16,6 +20,8 @@ use super::parts::{Divider, Joiner, Room, is_part};
 use super::queue::{Drops, Waiting};
 use super::report::{self, Report, Reporting};
 use super::stream::{Lane, Stream};
+
+mod leaving;
 
 /// Weight of the last datagram in the averages.
 const WEIGHT: f64 = 1.0 / 64.0;
@@ -67,6 +73,12 @@ pub(crate) struct Carriage {
     /// Room for what the queue has dropped.
     drops: Drops,
     reporting: Reporting,
+    /// Room of a bundle; none for an end that does not know them.
+    bundle_room: usize,
+    /// Datagrams that are about to leave together, and commands as they leave.
+    leaving: Vec<Leaving>,
+    /// Datagrams that have come in a bundle; `true` for one that the path had lost.
+    bundled: VecDeque<(Bytes, bool)>,
     divider: Divider,
     joiner: Joiner,
     outbox: Outbox,
@@ -97,6 +109,9 @@ impl Carriage {
             ledger,
             drops: Drops::default(),
             reporting: Reporting::new(announces),
+            bundle_room: 0,
+            leaving: Vec::new(),
+            bundled: VecDeque::new(),
             divider: Divider::default(),
             // A datagram begun in time may take twice that.
             joiner: Joiner::new(stale * 2, room),
@@ -176,7 +191,7 @@ impl Carriage {
     }
     /// `true` if there is something to send.
     pub(crate) fn has_waiting(&mut self, now: Instant) -> bool {
-        self.queue.hold_commands(self.outbox.is_full());
+        self.queue.hold_commands(self.outbox.is_full(0));
         self.queue.is_ready(now)
             || self.outbox.due(now).is_some()
             || self.is_report_due(now)
@@ -201,7 +216,8 @@ impl Carriage {
             if let Some(observed) = observe() {
                 self.ledger.observe(observed);
             }
-            let bytes = Report { commands: Some(self.inbox.state()), ..self.ledger.report() }.encode();
+            let commands = Some(self.inbox.state());
+            let bytes = Report { commands, knows_bundles: true, ..self.ledger.report() }.encode();
             let size = bytes.len();
             if transport(bytes, None, Mark::SINGLE)? == Handed::Later {
                 return Ok(());
@@ -225,43 +241,31 @@ impl Carriage {
             }
         }
         for _ in 0..limit {
-            self.queue.hold_commands(self.outbox.is_full());
+            self.queue.hold_commands(self.outbox.is_full(0));
             let Some(next) = self.queue.pop(now) else { break };
-            let Next { waiting, deadline, lane, .. } = &next;
-            let numbered = if *lane == Lane::Command { self.outbox.number(&waiting.bytes) } else { None };
-            let handed = match &numbered {
-                Some(command) => transport(command.clone(), Some(*deadline), waiting.mark),
-                None => Ok(Handed::TooLarge(0)),
-            };
-            let (handed, numbered) = match handed {
-                Ok(Handed::TooLarge(_)) => {
-                    (self.divider.hand(*lane, &waiting.bytes, *deadline, waiting.mark, &mut transport), None)
-                }
-                handed => (handed, numbered),
+            self.gather(now, next);
+            let handed = match &mut self.leaving[..] {
+                [one] => one.hand(&mut self.divider, &mut transport),
+                all => transport(bundle::join(all.iter().map(Leaving::bytes)), None, Mark::SINGLE),
             };
             match handed {
-                Ok(Handed::Accepted) => {
-                    let waited = now.saturating_since(waiting.arrived);
-                    if *lane != Lane::Bulk {
-                        self.wait += (waited.as_secs_f64() - self.wait) * WEIGHT;
-                    }
-                    if *lane < Lane::Media {
-                        self.urgent.0 += waiting.bytes.len() + OVERHEAD;
-                    }
-                    if let Some(bytes) = numbered {
-                        self.outbox.on_handed(now, bytes, *deadline, self.rtt);
-                    }
-                    self.ledger.on_handed_of(StreamId::of(&waiting.bytes, *lane), waited);
-                }
-                Ok(Handed::Later) => {
-                    self.queue.put_back(next);
-                    break;
+                Ok(Handed::Accepted) => self.on_left(now),
+                // A narrow path has room for smaller bundles.
+                Ok(Handed::TooLarge(room)) if self.leaving.len() > 1 => {
+                    self.bundle_room = room;
+                    self.put_back();
                 }
                 Ok(Handed::TooLarge(_)) => {
-                    self.ledger.lose_of(StreamId::of(&waiting.bytes, *lane), Reason::TooLarge, 1);
+                    for Leaving { next: Next { waiting, lane, .. }, .. } in self.leaving.drain(..) {
+                        self.ledger.lose_of(StreamId::of(&waiting.bytes, lane), Reason::TooLarge, 1);
+                    }
+                }
+                Ok(Handed::Later) => {
+                    self.put_back();
+                    break;
                 }
                 Err(error) => {
-                    self.queue.put_back(next);
+                    self.put_back();
                     self.account();
                     return Err(error);
                 }
@@ -272,8 +276,13 @@ impl Carriage {
     }
 
     /// Takes a datagram that has arrived on the connection; `is_repaired`: the path had lost it. Returns it
-    /// if it belongs to a program. A report stays at this end, and commands come from [`Carriage::command`].
+    /// if it belongs to a program. A report stays at this end, and commands and others of a bundle come from
+    /// [`Carriage::further`].
     pub(crate) fn receive(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
+        if let Some(datagrams) = bundle::split(&datagram) {
+            self.bundled.extend(datagrams.map(|datagram| (datagram, is_repaired)));
+            return None;
+        }
         let datagram = if is_part(&datagram) {
             self.joiner.accept(now, &datagram)?
         } else if commands::is_numbered(&datagram) {
@@ -285,8 +294,16 @@ impl Carriage {
         };
         self.unwrap(now, datagram, is_repaired)
     }
-    /// The next of the peer's commands, once no earlier one has to precede it.
-    pub(crate) fn command(&mut self, now: Instant) -> Option<Arrival> {
+    /// The next datagram for a program that came in a bundle, or of the peer's commands, once no earlier one
+    /// has to precede it.
+    pub(crate) fn further(&mut self, now: Instant) -> Option<Arrival> {
+        while let Some((datagram, is_repaired)) = self.bundled.pop_front() {
+            if bundle::split(&datagram).is_none()
+                && let Some(arrival) = self.receive(now, datagram, is_repaired)
+            {
+                return Some(arrival);
+            }
+        }
         while let Some(datagram) = self.inbox.poll(now) {
             if let Some(arrival) = self.unwrap(now, datagram, false) {
                 return Some(arrival);
@@ -309,6 +326,9 @@ impl Carriage {
                 self.ledger.on_report(report, size);
                 if report.commands.is_some_and(|commands| commands.is_whole()) {
                     self.divider.set_knows_bulk();
+                }
+                if report.knows_bundles && self.bundle_room == 0 {
+                    self.bundle_room = bundle::MOST_BYTES;
                 }
                 if self.outbox.on_report(report.commands) {
                     // The books of the other end have to know that what was missing has come.

@@ -22,7 +22,7 @@ mod received;
 /// Marks the port of a numbered command.
 const MARK: u8 = 0x80;
 const MARKS: u8 = 0xc0;
-const NUMBER: usize = 2;
+pub(crate) const NUMBER: usize = 2;
 /// The most commands under way to an end, and to one of an earlier version; further ones wait. A list of a
 /// thousand parameters takes 3 s at a round-trip time of 600 ms.
 const MOST: usize = 224;
@@ -59,24 +59,25 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// `true` if no more may be under way now.
-    pub(crate) fn is_full(&self) -> bool {
+    /// `true` if no more may be under way now than these and `leaving` others.
+    pub(crate) fn is_full(&self, leaving: u16) -> bool {
         let (most, before) = self.limits.unwrap_or((MOST_EARLIER, BEFORE_EARLIER));
-        self.under_way.len() >= most
-            || self.under_way.front().is_some_and(|oldest| self.next.wrapping_sub(oldest.number) >= before)
+        let next = self.next.wrapping_add(leaving);
+        self.under_way.len() + usize::from(leaving) >= most
+            || self.under_way.front().is_some_and(|oldest| next.wrapping_sub(oldest.number) >= before)
     }
     pub(crate) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
     /// The datagram of the connection with a number for a command, which is one as it is; `None` if it leaves
-    /// like that.
-    pub(crate) fn number(&self, command: &Bytes) -> Option<Bytes> {
+    /// like that. `leaving` others are about to leave before it.
+    pub(crate) fn number(&self, command: &Bytes, leaving: u16) -> Option<Bytes> {
         if self.limits.is_none() || command.len() < HEADER {
             return None;
         }
         let mut bytes = BytesMut::with_capacity(command.len() + NUMBER);
         bytes.put_slice(&[command[0] | MARK, command[1]]);
-        bytes.put_u16(self.next);
+        bytes.put_u16(self.next.wrapping_add(leaving));
         bytes.put_slice(&command[HEADER..]);
         Some(bytes.freeze())
     }

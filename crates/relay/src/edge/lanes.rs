@@ -262,7 +262,21 @@ impl Lanes {
         let lane = owed.unwrap_or(first);
         let next = self.take(now, lane)?;
         self.credit_before = self.credit;
-        let size = next.waiting.bytes.len();
+        self.charge(lane, next.waiting.bytes.len());
+        Some(next)
+    }
+    /// Takes the next command or value, of at most `room` bytes, that leaves together with the datagram taken
+    /// last.
+    pub(crate) fn pop_with(&mut self, now: Instant, room: usize) -> Option<Next> {
+        let ready = |lane: &Lane| self.ready(now, *lane);
+        let lane = [Lane::Command, Lane::Newest].into_iter().find(|lane| ready(lane).is_some())?;
+        let size = ready(&lane).filter(|size| *size <= room)?;
+        let next = self.take(now, lane)?;
+        self.charge(lane, size);
+        Some(next)
+    }
+    /// A datagram of a lane leaves: it costs credit, and others that wait get their share.
+    fn charge(&mut self, lane: Lane, size: usize) {
         self.credit[lane as usize] = self.credit[lane as usize].saturating_sub(size * WHOLE);
         for other in Lane::ALL {
             let waits = match place(other) {
@@ -276,7 +290,6 @@ impl Lanes {
                 (true, false) => {}
             }
         }
-        Some(next)
     }
     fn take(&mut self, now: Instant, lane: Lane) -> Option<Next> {
         let Some(place) = place(lane) else {
@@ -291,7 +304,8 @@ impl Lanes {
         let waiting = Waiting { bytes, kind: Kind::Other, mark: Mark::SINGLE, arrived };
         Some(Next { waiting, lane, deadline: arrived + age(lane), keys: (keys, newest) })
     }
-    /// Returns the datagram that was taken last and could not be sent yet.
+    /// Returns the datagram that was taken last and could not be sent yet, and then those taken before it to
+    /// leave together, latest first.
     pub(crate) fn put_back(&mut self, next: Next) {
         self.credit = self.credit_before;
         let Next { waiting, lane, keys: (keys, newest), .. } = next;

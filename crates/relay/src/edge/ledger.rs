@@ -416,6 +416,7 @@ impl Ledger {
                 arrived: crossing.arrived,
                 lost,
                 commands: None,
+                knows_bundles: false,
             });
         }
         let is_newer = crossing.told.is_none_or(|told| report.of_sent >= told.of_sent);

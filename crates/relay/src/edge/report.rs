@@ -16,6 +16,8 @@ use super::ledger::{Losses, Reason};
 pub(crate) const HEADER: Flow = Flow { port: u8::MAX, number: 1 };
 const _: () = assert!(HEADER.port as usize >= MAX_PORTS);
 
+/// The bit of the last word by which an end says that it knows bundles.
+const BUNDLES: u64 = 1;
 /// Time between two reports.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Time between a command and the report of it.
@@ -40,8 +42,10 @@ pub(crate) struct Report {
     pub(crate) lost: Losses,
     /// Drops of its sender's transport for a path too narrow.
     pub(crate) narrowed: u64,
-    /// The other end's commands that have come ; an earlier version does not say it.
+    /// The other end's commands that have come; an earlier version does not say it.
     pub(crate) commands: Option<Received>,
+    /// Its sender knows [bundles](super::bundle).
+    pub(crate) knows_bundles: bool,
 }
 
 /// The reasons for which the receiving end loses datagrams, by their numbers in a report.
@@ -58,7 +62,7 @@ impl Report {
     }
     /// The datagram of the connection.
     pub(crate) fn encode(&self) -> Bytes {
-        let mut bytes = BytesMut::with_capacity(2 + 8 * (10 + RECEIVERS.len()));
+        let mut bytes = BytesMut::with_capacity(2 + 8 * (11 + RECEIVERS.len()));
         bytes.put_slice(&[HEADER.port, HEADER.number]);
         for number in [self.sent, self.withdrawn, self.of_sent, self.arrived] {
             bytes.put_u64(number);
@@ -69,6 +73,7 @@ impl Report {
         bytes.put_u64(self.narrowed);
         if let Some(commands) = self.commands {
             commands.encode(&mut bytes);
+            bytes.put_u64(if self.knows_bundles { BUNDLES } else { 0 });
         }
         bytes.freeze()
     }
@@ -83,7 +88,8 @@ impl Report {
             report.lost[reason] = next()?;
         }
         report.narrowed = next().unwrap_or(0);
-        report.commands = Received::decode(word);
+        report.commands = Received::decode(&mut word);
+        report.knows_bundles = word().is_some_and(|known| known & BUNDLES != 0);
         Some(report)
     }
 }
@@ -177,14 +183,17 @@ mod tests {
             lost,
             narrowed: 9,
             commands: Some(commands),
+            knows_bundles: true,
         };
         let (flow, rest) = Flow::unwrap(report.encode()).expect("a header");
         assert_eq!((flow, Report::decode(rest.clone())), (HEADER, Some(report)));
         let longer: Bytes = [&rest[..], b"more"].concat().into();
         assert_eq!(Report::decode(longer), Some(report));
-        let earlier = rest.slice(..rest.len() - 16);
+        let report = Report { knows_bundles: false, ..report };
+        assert_eq!(Report::decode(rest.slice(..rest.len() - 8)), Some(report));
+        let earlier = rest.slice(..rest.len() - 48);
         assert_eq!(Report::decode(earlier), Some(Report { commands: None, ..report }));
-        let earlier = rest.slice(..rest.len() - 24);
+        let earlier = rest.slice(..rest.len() - 56);
         assert_eq!(Report::decode(earlier.clone()), Some(Report { narrowed: 0, commands: None, ..report }));
         for length in 0..earlier.len() {
             assert_eq!(Report::decode(rest.slice(..length)), None);

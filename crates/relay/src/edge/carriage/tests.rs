@@ -211,7 +211,7 @@ fn lost_commands_are_repeated_and_counted_once() {
                 return Ok(Handed::Accepted);
             }
             arrived.extend(far.receive(now, bytes, false).map(|arrival| arrival.payload[0]));
-            arrived.extend(std::iter::from_fn(|| far.command(now)).map(|arrival| arrival.payload[0]));
+            arrived.extend(std::iter::from_fn(|| far.further(now)).map(|arrival| arrival.payload[0]));
             Ok(Handed::Accepted)
         };
         assert_eq!(near.send(now, 32, || None, transport), Ok(()));
@@ -270,7 +270,7 @@ fn a_list_of_parameters_is_not_held_back_by_a_long_path() {
             there.front().is_some_and(|(at, _)| *at <= now).then(|| there.pop_front()).flatten()
         {
             let next = far.receive(ms(now), bytes, false);
-            let next = next.into_iter().chain(std::iter::from_fn(|| far.command(ms(now))));
+            let next = next.into_iter().chain(std::iter::from_fn(|| far.further(ms(now))));
             arrived.extend(next.map(|arrival| u16::from_be_bytes([arrival.payload[0], arrival.payload[1]])));
         }
         while let Some((_, bytes)) =
@@ -284,6 +284,62 @@ fn a_list_of_parameters_is_not_held_back_by_a_long_path() {
     }
     assert_eq!(arrived, (0..COUNT).collect::<Vec<_>>());
     assert!((5000..8500).contains(&done), "{done} ms");
+}
+
+/// While the path takes one packet at a time, all values that wait leave in it, and commands; an end that does
+/// not know bundles gets none.
+#[test]
+fn commands_and_values_that_wait_leave_together() {
+    let values: Stream = "newest:json:name".parse().expect("a stream");
+    let streams = vec![values.clone(), Stream::Command, values, Stream::Recognized];
+    for knows in [true, false] {
+        let announced = Announcement { streams: streams.clone(), ..Announcement::default() };
+        let mut near = Carriage::new(STALE, announced, true, Ledger::default(), Room::default());
+        let mut far = carriage(Announcement::default());
+        let (mut packets, mut arrived) = (0, Vec::new());
+        for n in 0..40_u64 {
+            let now = ms(n * 100);
+            for value in 0..10 {
+                near.ledger().on_sent();
+                let payload = format!(r#"{{"name": "{value}", "value": {n:02}}}"#);
+                near.take(now, Flow { port: value % 3, number: 0 }, payload.as_bytes());
+            }
+            if n == 30 {
+                // Values that nothing replaces, and media that leave after them.
+                near.ledger().on_sent();
+                near.take(now, Flow { port: 3, number: 0 }, &[3; 800]);
+            }
+            let mut room = usize::from(n % 2 == 0) * (if n == 0 || n > 30 { 32 } else { 1 });
+            let transport = |bytes: Bytes, _, _| {
+                if room == 0 {
+                    return Ok::<_, ()>(Handed::Later);
+                }
+                room -= 1;
+                packets += 1;
+                let first = far.receive(now, bytes, false);
+                arrived.extend(first.into_iter().chain(std::iter::from_fn(|| far.further(now))));
+                Ok(Handed::Accepted)
+            };
+            assert_eq!(near.send(now, 32, || None, transport), Ok(()));
+            let answer = |bytes: Bytes, _, _| {
+                // An earlier version ends its report before.
+                let is_report = bytes[..HEADER] == [report::HEADER.port, report::HEADER.number];
+                let end = bytes.len() - if is_report && !knows { 8 } else { 0 };
+                drop(near.receive(now, bytes.slice(..end), false));
+                Ok::<_, ()>(Handed::Accepted)
+            };
+            assert_eq!(far.send(now, 32, || None, answer), Ok(()));
+        }
+        let commands: Vec<_> = arrived.iter().filter(|arrival| arrival.flow.port == 1).collect();
+        assert!(commands.is_sorted_by_key(|arrival| &arrival.payload[20..]), "in their order");
+        let account = near.ledger().sums().to_peer;
+        assert!(account.lost[Reason::Superseded] > 0 && account.delivered > 100, "{account:?}");
+        let count = (packets, arrived.len());
+        assert!(
+            if knows { count.0 < 40 && count.1 > 220 } else { count.0 > 140 && count.1 < 160 },
+            "{count:?}"
+        );
+    }
 }
 
 /// Telemetry's rate is not for the encoder.

@@ -22,16 +22,16 @@ fn delivered(inbox: &mut Inbox, now: Instant, datagram: &[u8]) -> Vec<Bytes> {
 fn an_end_that_says_nothing_of_commands_gets_them_once_and_as_they_are() {
     let mut outbox = Outbox::default();
     outbox.on_report(None);
-    assert_eq!(outbox.number(&command(1)), None);
+    assert_eq!(outbox.number(&command(1), 0), None);
     outbox.on_report(Some(Received::default()));
-    assert!(outbox.number(&command(1)).is_some_and(|numbered| is_numbered(&numbered)));
+    assert!(outbox.number(&command(1), 0).is_some_and(|numbered| is_numbered(&numbered)));
 }
 
 #[test]
 fn a_command_is_repeated_until_it_is_reported_or_useless() {
     let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
     outbox.on_report(Some(inbox.state()));
-    let sent = outbox.number(&command(1)).expect("a number");
+    let sent = outbox.number(&command(1), 0).expect("a number");
     outbox.on_handed(ms(0), sent.clone(), ms(5000), Duration::from_millis(40));
     assert_eq!((outbox.due(ms(299)), outbox.due(ms(300))), (None, Some(sent.clone())));
     outbox.on_repeated(ms(300));
@@ -42,7 +42,7 @@ fn a_command_is_repeated_until_it_is_reported_or_useless() {
     assert!(delivered(&mut inbox, ms(950), &sent).is_empty());
     outbox.on_report(Some(inbox.state()));
     assert!(outbox.is_empty());
-    let second = outbox.number(&command(2)).expect("a number");
+    let second = outbox.number(&command(2), 0).expect("a number");
     outbox.on_handed(ms(1000), second, ms(6000), Duration::ZERO);
     assert!(outbox.due(ms(6000)).is_none() && outbox.is_empty());
 }
@@ -52,16 +52,16 @@ fn a_command_waits_for_an_earlier_one_until_its_sender_has_given_that_up() {
     let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
     outbox.on_report(Some(inbox.state()));
     let [first, second, third] = [1, 2, 3].map(|n| {
-        let sent = outbox.number(&command(n)).expect("a number");
+        let sent = outbox.number(&command(n), 0).expect("a number");
         outbox.on_handed(ms(0), sent.clone(), ms(5000), Duration::ZERO);
         sent
     });
     assert!(delivered(&mut inbox, ms(20), &second).is_empty());
     assert_eq!(delivered(&mut inbox, ms(320), &first), [command(1), command(2)]);
     assert_eq!(delivered(&mut inbox, ms(330), &third), [command(3)]);
-    let lost = outbox.number(&command(4)).expect("a number");
+    let lost = outbox.number(&command(4), 0).expect("a number");
     outbox.on_handed(ms(400), lost.clone(), ms(5400), Duration::ZERO);
-    let last = outbox.number(&command(5)).expect("a number");
+    let last = outbox.number(&command(5), 0).expect("a number");
     assert!(delivered(&mut inbox, ms(420), &last).is_empty() && inbox.poll(ms(5419)).is_none());
     assert_eq!(inbox.poll(ms(5420)), Some(command(5)));
     assert!(delivered(&mut inbox, ms(5430), &lost).is_empty(), "too late");
@@ -74,8 +74,8 @@ fn an_end_of_an_earlier_version_has_few_commands_under_way() {
     let mut words = [0].into_iter();
     outbox.on_report(Received::decode(|| words.next()));
     let mut count = 0;
-    while !outbox.is_full() {
-        let sent = outbox.number(&command(count)).expect("a number");
+    while !outbox.is_full(0) {
+        let sent = outbox.number(&command(count), 0).expect("a number");
         outbox.on_handed(ms(0), sent, ms(5000), Duration::ZERO);
         count += 1;
     }
@@ -95,8 +95,8 @@ proptest! {
             // In the end nothing is lost.
             let fate = fates.get(step as usize).copied().unwrap_or(0);
             let mut sent = Vec::new();
-            if next < count && !outbox.is_full() {
-                let bytes = outbox.number(&command(next)).expect("a number");
+            if next < count && !outbox.is_full(0) {
+                let bytes = outbox.number(&command(next), 0).expect("a number");
                 outbox.on_handed(now, bytes.clone(), far, Duration::ZERO);
                 sent.push(bytes);
                 next += 1;
