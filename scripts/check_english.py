@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Counts phrases in the comments of the crates that need a second reading: their numbers may only fall.
 
-Usage: scripts/check_english.py [--list [CRATE...]] [--write]
+Usage: scripts/check_english.py [--list [CRATE...]] [--mend] [--write]
 
 `--list` prints each place. Without options each crate and phrase is compared with its ceiling in
 scripts/english.toml: a higher number is an offence, a lower one asks for `--write`, which lowers the
-ceilings. A new crate has the ceiling 0.
+ceilings. A new crate has the ceiling 0. Functions without an empty line before them count as a phrase;
+`--mend` inserts the lines.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,6 +41,33 @@ PHRASES: dict[str, re.Pattern[str]] = {
 # Phrases counted only at the beginning of a paragraph.
 AT_BEGIN = {"clause"}
 COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)$")
+# A function after a block of the same indentation, without an empty line between them.
+GAP = "gap"
+END = re.compile(r"^( *)\}$")
+FUNCTION = re.compile(r"^ *(pub(\([a-z: ]+\))? )?((const|async|unsafe|extern \"C\") )*fn ")
+# Files have no more lines (check_layout.py), which `--mend` respects.
+LONGEST_FILE = 500
+
+
+def gaps(lines: list[str]) -> Iterator[int]:
+    """Indices of the lines that want an empty line before them."""
+    for index, (before, line) in enumerate(pairwise(lines), 1):
+        if not line.strip() or (end := END.match(before)) is None:
+            continue
+        heads = (rf"^{end[1]}(//|#\[)", rf"^{end[1]}\S")
+        rest = (line for line in lines[index:] if not re.match(heads[0], line))
+        if re.match(heads[1], first := next(rest, "")) and FUNCTION.match(first):
+            yield index
+
+
+def mend(root: Path) -> None:
+    """Inserts the empty lines, except in files that would become too long."""
+    for path in sorted((root / "crates").glob("*/**/*.rs")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        wanted = set(gaps(lines))
+        if wanted and len(lines) + len(wanted) <= LONGEST_FILE:
+            spaced = ("\n" * (index in wanted) + line + "\n" for index, line in enumerate(lines))
+            path.write_text("".join(spaced), encoding="utf-8")
 
 
 def places(root: Path) -> Iterator[tuple[str, str, Path, int, str]]:
@@ -46,7 +75,10 @@ def places(root: Path) -> Iterator[tuple[str, str, Path, int, str]]:
     for path in sorted((root / "crates").glob("*/**/*.rs")):
         crate = path.relative_to(root / "crates").parts[0]
         begins = True
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for index in gaps(lines):
+            yield crate, GAP, path, index + 1, lines[index].strip()
+        for number, line in enumerate(lines, 1):
             begun, begins = begins, True
             if (comment := COMMENT.match(line)) is None:
                 continue
@@ -81,14 +113,17 @@ def offences(counts: Counter[tuple[str, str]], allowed: dict[str, dict[str, int]
     for (crate, phrase), number in sorted(counts.items()):
         limit = allowed.get(crate, {}).get(phrase, 0)
         if number > limit:
-            yield f"crates/{crate}: {number} times {phrase!r} in comments, ceiling {limit}"
+            yield f"crates/{crate}: {number} times {phrase!r}, ceiling {limit}"
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--list", nargs="*", metavar="CRATE", help="print the places, of these crates")
+    parser.add_argument("--mend", action="store_true", help="insert empty lines between functions")
     parser.add_argument("--write", action="store_true", help="lower the ceilings to the present numbers")
     given = parser.parse_args(arguments)
+    if given.mend:
+        mend(root)
     found = list(places(root))
     if given.list is not None:
         for crate, phrase, path, number, text in found:

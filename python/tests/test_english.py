@@ -52,5 +52,30 @@ def test_a_number_above_its_ceiling_fails_and_a_lower_one_moves_it(project: Path
     assert check_english.ceilings(project) == {"one": {"that-of": 1}}
 
 
+def test_an_empty_line_precedes_each_function_after_a_block(project: Path) -> None:
+    source = project / "crates" / "one" / "src" / "lib.rs"
+    source.write_text(
+        "impl One {\n"
+        "    fn first() {\n"
+        "    }\n"
+        "    /// Second.\n"
+        "    #[must_use]\n"
+        "    pub(crate) const fn second() {\n"
+        "        if true {\n"
+        "        }\n"
+        "    }\n"
+        "\n"
+        "    fn third() {}\n"
+        "}\n"
+        "fn fourth() {}\n"
+    )
+    found = [(phrase, number) for _, phrase, _, number, _ in check_english.places(project)]
+    assert found == [("gap", 4), ("gap", 13)]
+    check_english.main(["--mend"], project)
+    assert "    }\n\n    /// Second.\n" in source.read_text()
+    assert "}\n\nfn fourth" in source.read_text()
+    assert not list(check_english.places(project))
+
+
 def test_the_crates_are_below_their_ceilings() -> None:
     assert check_english.main([]) == 0
