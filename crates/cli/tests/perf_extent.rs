@@ -120,3 +120,21 @@ fn data_with_a_dscp_are_measured_on_every_transport() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(stderr(&wrong).contains("a number from 0 to 63 or a name such as EF"), "{wrong:?}");
 }
+
+/// The heading of a group of options does not take the options declared after the group.
+#[test]
+fn the_help_lists_common_options_before_the_advanced_ones() {
+    for form in ["-h", "--help"] {
+        let text = stdout(&finish(whimbrel(&["perf", "client", form]).spawn().expect("it starts")));
+        let (common, rest) =
+            text.split_once("\nAdvanced:").or(text.split_once("\nHandovers")).expect("groups");
+        let listed = |option: &str, within: &str| {
+            let mut lines = within.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+            lines.any(|line| line.split([' ', ',']).any(|word| word == option))
+        };
+        for option in ["--rate", "--time", "--reverse", "--udp", "--tcp", "--lda", "--latency", "--json"] {
+            assert!(listed(option, common) && !listed(option, rest), "{option}: {text}");
+        }
+        assert!(!listed("--tun", common) && !listed("--freeze-lead", common), "{text}");
+    }
+}

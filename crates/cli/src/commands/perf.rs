@@ -113,7 +113,7 @@ pub(crate) struct ClientArgs {
     /// The DCCP Service Code to request: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code, help_heading = ADVANCED, hide_short_help = true)]
     service_code: ServiceCode,
-    #[command(flatten, next_help_heading = ADVANCED)]
+    #[command(flatten)]
     native: NativeArgs,
     /// Show the intervals on the live page by HTTP at this address, until the test ends.
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
@@ -168,7 +168,7 @@ pub(crate) struct ClientArgs {
     /// Do not request ECN.
     #[arg(long, help_heading = ADVANCED, hide_short_help = true)]
     no_ecn: bool,
-    #[command(flatten, next_help_heading = ADVANCED)]
+    #[command(flatten)]
     marking: Marking,
     #[command(flatten)]
     losses: LossDifferentiation,
@@ -265,12 +265,12 @@ impl From<DetectionRule> for Detection {
 #[derive(Clone, Debug, Args)]
 struct NativeArgs {
     /// Carry DCCP as IP protocol 33 by a raw socket, not inside UDP (Linux; needs root or CAP_NET_RAW)
-    #[arg(long, conflicts_with = "tun")]
+    #[arg(long, conflicts_with = "tun", help_heading = ADVANCED, hide_short_help = true)]
     native: bool,
     /// The same as a host of its own behind a TUN device, which is created unless it exists; the system needs
     /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the
     /// user)
-    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]")]
+    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]", help_heading = ADVANCED, hide_short_help = true)]
     tun: Option<Tun>,
 }
 
