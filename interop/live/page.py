@@ -21,7 +21,7 @@ def page(cells: report.Cells, frames: int) -> str:
         decodable=_joined(report.by_path(cells, budget, "decodable") for budget in budgets),
         complete=_joined(report.by_path(cells, budget, "complete") for budget in budgets),
         costs="\n".join(report.costs(cells)),
-        downloads=_section("The downloads beside it, Mbit/s", downloads),
+        downloads=_section("Goodput of the downloads, Mbit/s", downloads),
         pictures=_section("Picture quality, frozen while nothing comes", pictures),
         seconds=frames / stream.FRAMES_PER_S,
         fps=stream.FRAMES_PER_S,

@@ -331,7 +331,7 @@ def test_the_page_has_its_tables_and_no_place_left_open() -> None:
     assert "{" not in text
     assert "| LTE, encoder follows | **99** |" in text
     assert "0.97" not in text
-    assert "## The downloads beside it, Mbit/s" in text
+    assert "## Goodput of the downloads, Mbit/s" in text
     assert "## Picture quality" not in text
 
 
