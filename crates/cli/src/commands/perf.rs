@@ -44,7 +44,7 @@ const ADVANCED: &str = "Advanced";
     after_help = "Examples:\n  whimbrel key secret --file relay.secret             # and copy it to the other host\n  \
                   whimbrel perf server --secret-file relay.secret\n  \
                   whimbrel perf client 192.0.2.7 --ccid 3 --time 10 --secret-file relay.secret\n\n\
-                  Data to other hosts are encrypted, unless both ends are given --insecure-plaintext. docs/security.md explains the keys."
+                  Data to other hosts is encrypted, unless both ends are given --insecure-plaintext. docs/security.md explains the keys."
 )]
 pub(crate) struct PerfArgs {
     #[command(subcommand)]

@@ -355,8 +355,8 @@ fn ready(
     }
     print::line(format_args!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it."))?;
     match key {
-        Some(key) => print::line(format_args!("DCCP data are encrypted. This server's key: {key}")),
-        None if is_plaintext_allowed => print::line("DCCP data are not encrypted."),
+        Some(key) => print::line(format_args!("DCCP data is encrypted. This server's key: {key}")),
+        None if is_plaintext_allowed => print::line("DCCP data is not encrypted."),
         None if is_loopback(bind.ip()) => Ok(()),
         None => print::line(
             "Without a key it serves DCCP to this host only: --secret-file, --peer-fingerprint or --insecure-plaintext \
