@@ -30,7 +30,7 @@ const COMPONENTS: u8 = 12;
 fn commands() -> [String; 2] {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/relay.md");
     let page = std::fs::read_to_string(page).expect("a page");
-    let part = page.split("\n## Telemetry beside the video\n").nth(1).expect("the part");
+    let part = page.split("\n## Telemetry and bulk data with the video\n").nth(1).expect("the part");
     let block = part.split("```").nth(1).and_then(|block| block.strip_prefix("sh\n")).expect("commands");
     let commands = block.lines().map(|line| line.strip_prefix("whimbrel ").expect("whimbrel").to_owned());
     <[String; 2]>::try_from(commands.collect::<Vec<_>>()).expect("two commands")
