@@ -19,8 +19,8 @@ pub(crate) const ACK: u8 = 26;
 pub(crate) const SECRET: usize = 32;
 /// Bytes of the header of a handshake message (RFC 9147, Section 5.2).
 pub(crate) const MESSAGE_HEADER: usize = 12;
-/// Labels of the traffic secrets (RFC 8446, Section 7.1; RFC 9147, Section 5.9): two for data, and the client's
-/// for the handshake.
+/// Labels of the traffic secrets (RFC 8446, Section 7.1; RFC 9147, Section 5.9): two for data, and the
+/// client's for the handshake.
 const CLIENT_LABEL: &[u8] = b"dtls13c ap traffic";
 const SERVER_LABEL: &[u8] = b"dtls13s ap traffic";
 const CLIENT_HANDSHAKE_LABEL: &[u8] = b"dtls13c hs traffic";

@@ -296,8 +296,9 @@ impl Protection {
         update.send(&mut self.sending, outgoing);
         self.update = Some(update);
     }
-    /// Acknowledges the records of a datagram by which a client repeats its last flight. A record has more bytes
-    /// than its number in the acknowledgement. Returns `true` if there are some.
+
+    /// Acknowledges the records of a datagram by which a client repeats its last flight. A record has more
+    /// bytes than its number in the acknowledgement. Returns `true` if there are some.
     pub(crate) fn acknowledge_flight<'a>(
         &mut self,
         records: impl Iterator<Item = &'a [u8]>,

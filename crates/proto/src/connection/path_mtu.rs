@@ -1,8 +1,8 @@
 //! Path MTU discovery by probing (RFC 8899).
 //!
-//! Probes are Syncs with padding, which carry no application data and which the peer answers at once (RFC 4340, Section
-//! 14.1). ICMP messages only accelerate the search. Sizes count from the DCCP header to the end of the data, so that
-//! carriers differ only in what they take off the path's MTU.
+//! Probes are Syncs with padding, which carry no application data and which the peer answers at once (RFC
+//! 4340, Section 14.1). ICMP messages only accelerate the search. Sizes count from the DCCP header to the end
+//! of the data, so that carriers differ only in what they take off the path's MTU.
 //!
 //! ```text
 //! Base ----confirmed----> Searching ----nothing left to try----> Complete
@@ -12,9 +12,9 @@
 //!  '------------------3 probes of the size in use lost----------------'
 //! ```
 //!
-//! A path that is interrupted looks like one that drops large packets. Before the size in use is reduced, the base size
-//! must have arrived while the size in use did not, or the least size while the base size did not: an outage changes
-//! nothing.
+//! A path that is interrupted looks like one that drops large packets. Before the size in use is reduced, the
+//! base size must have arrived while the size in use did not, or the least size while the base size did not:
+//! an outage changes nothing.
 //!
 //! A new path starts with a [`trial`] of the size that the old one carried.
 
@@ -37,15 +37,15 @@ pub(crate) const BASE: usize = 1200;
 pub(crate) const MIN: usize = 576 - 20 - 8;
 /// MAX_PROBES (RFC 8899, Section 5.1.2).
 const MAX_PROBES: u8 = 3;
-/// The least PROBE_TIMER (RFC 8899, Section 5.1.1). The 15 s recommended there are for transports that detect the
-/// arrival of a probe late; a Sync is answered within a round-trip time.
+/// The least PROBE_TIMER (RFC 8899, Section 5.1.1). The 15 s recommended there are for transports that detect
+/// the arrival of a probe late; a Sync is answered within a round-trip time.
 const MIN_PROBE_TIME: Duration = Duration::from_secs(1);
 /// Time limit of a probe's answer in round-trip times, if that is more.
 const PROBE_TIME_IN_RTT: u64 = 4;
 /// PMTU_RAISE_TIMER (RFC 8899, Section 5.1.1).
 const RAISE_TIME: Duration = Duration::from_secs(600);
-/// Time for which the size in use is assumed to work while large packets are sent, CONFIRMATION_TIMER. It is needed
-/// because not all of DCCP's acknowledgements report which packets arrived.
+/// Time for which the size in use is assumed to work while large packets are sent, CONFIRMATION_TIMER. It is
+/// needed because not all of DCCP's acknowledgements report which packets arrived.
 const CONFIRMATION_TIME: Duration = Duration::from_secs(5);
 /// Interval between probes on a path that carries hardly any packets.
 const ERROR_TIME: Duration = Duration::from_secs(15);
@@ -63,7 +63,7 @@ pub enum PathMtuPhase {
     Searching,
     /// The largest size that arrives is in use.
     Complete,
-    /// The base size does not arrive: the largest size below it is searched for, and the largest found is in use.
+    /// The base size does not arrive: smaller sizes are probed, and the largest that arrives is in use.
     Error,
 }
 
@@ -108,11 +108,11 @@ pub(crate) struct PathMtu {
     raise_at: Instant,
     /// While searching: the size in use is to be confirmed before the next candidate is probed.
     is_doubted: bool,
-    /// While the size in use is being confirmed during a search: number of lost probes of the candidate before. The
-    /// search continues afterwards.
+    /// While the size in use is being confirmed during a search: number of lost probes of the candidate
+    /// before. The search continues afterwards.
     interrupted: Option<u8>,
-    /// The greatest acknowledgement at the last packet larger than the least size, and the time since which it has not
-    /// changed.
+    /// The greatest acknowledgement at the last packet larger than the least size, and the time since which
+    /// it has not changed.
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
     /// Set after a change of path, while the size in use is being verified.
@@ -120,8 +120,8 @@ pub(crate) struct PathMtu {
 }
 
 impl PathMtu {
-    /// Starts the discovery on an open connection. `cautious`: from the base size, as in RFC 8899; otherwise from the
-    /// largest (RFC 4340, Section 14.1), which is then confirmed first.
+    /// Starts the discovery on an open connection. `cautious`: from the base size, as in RFC 8899; otherwise
+    /// from the largest (RFC 4340, Section 14.1), which is then confirmed first.
     pub(crate) fn new(now: Instant, max: usize, cautious: bool) -> Self {
         let start = if cautious { BASE.min(max) } else { max };
         Self {
@@ -148,7 +148,7 @@ impl PathMtu {
             trial: None,
         }
     }
-    /// A discovery that starts with the size of a hint, at least the base size, and searches for up to `max` from there.
+    /// A discovery that searches from the size of a hint, at least the base size, up to `max`.
     pub(crate) fn from_hint(now: Instant, hint: usize, max: usize) -> Self {
         let mut path_mtu = Self::new(now, hint, false);
         (path_mtu.max, path_mtu.ceiling) = (max, max);
@@ -157,8 +157,8 @@ impl PathMtu {
     }
     /// The size that almost every path carries.
     pub(crate) const BASE: usize = BASE;
-    /// Packets take a new path, or one used before: probes in flight are lost, and the size found before is verified
-    /// first. `rtt`: the expected round-trip time; `holds`: packets larger than the base size wait meanwhile.
+    /// Packets take a new path, or one used before: probes in flight are lost, and the size found before is
+    /// verified first. `rtt`: the expected round-trip time; `holds`: larger packets than the base size wait.
     pub(crate) fn on_path_changed(&mut self, now: Instant, rtt: Duration, holds: bool) {
         (self.probe, self.lost, self.suspected_at, self.asks_least) = (None, 0, None, false);
         (self.is_doubted, self.interrupted, self.named) = (false, None, None);
@@ -174,8 +174,8 @@ impl PathMtu {
             self.trial = Some(Box::new(Trial::new(now, [old, self.base(), self.least()], rtt, holds)));
         }
     }
-    /// The largest packet with data that may leave now, if less than [`size`](Self::size): larger ones wait until the
-    /// path is known to carry them.
+    /// The largest packet with data that may leave now, if less than [`size`](Self::size): larger ones wait
+    /// until the path is known to carry them.
     pub(crate) fn held_above(&self) -> Option<usize> {
         self.trial.as_ref().filter(|trial| trial.holds).map(|_| self.base())
     }
@@ -213,8 +213,8 @@ impl PathMtu {
         MIN.min(self.max)
     }
 
-    /// Runs the timer. Returns the size of the probe to send now, if any, and whether it is exempt from congestion
-    /// control because it determines whether packets of the size in use arrive at all.
+    /// Runs the timer. Returns the size of the probe to send now, if any, and whether it is exempt from
+    /// congestion control because it determines whether packets of the size in use arrive at all.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Option<(usize, bool)> {
         match self.trial.as_mut().map(|trial| trial.step(now)) {
             Some(Step::Probe(size)) => return Some((size, true)),
@@ -271,8 +271,7 @@ impl PathMtu {
         self.size = size;
         self.search(now);
     }
-    /// In the Error phase: returns a probe below the base size if there is a candidate, otherwise one of the base size
-    /// at intervals.
+    /// In the Error phase: a probe below the base size, or without a candidate one of that size at intervals.
     fn narrow_probe(&mut self, now: Instant) -> Option<(usize, bool)> {
         if self.raise_at <= now {
             self.raise_at = Instant::FAR_FUTURE;
@@ -308,8 +307,8 @@ impl PathMtu {
             }
         }
     }
-    /// The base size does not arrive: `size` is in use while larger ones, up to `ceiling`, are probed. `is_answered`:
-    /// it is known to arrive.
+    /// The base size does not arrive: `size` is in use while larger ones, up to `ceiling`, are probed.
+    /// `is_answered`: it is known to arrive.
     fn enter_error(&mut self, now: Instant, size: usize, ceiling: usize, is_answered: bool) {
         let named = self.named.take().filter(|named| *named <= ceiling);
         (self.phase, self.size) = (PathMtuPhase::Error, size);
@@ -336,9 +335,9 @@ impl PathMtu {
         self.probe = Some(Probe { sequence, size });
         let patience = (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         self.wake_at = now + patience;
-        // Limits the rate of probes of the base size on a path that does not carry it. Probes of other sizes do not
-        // count: those that confirm the size in use are sent every few seconds, and would postpone the base size
-        // indefinitely.
+        // Limits the rate of probes of the base size on a path that does not carry it. Probes of other sizes
+        // do not count: those that confirm the size in use are sent every few seconds, and would postpone the
+        // base size indefinitely.
         if size >= self.base() {
             self.base_at = now + patience.max(ERROR_TIME);
         }
@@ -400,8 +399,7 @@ impl PathMtu {
             PathMtuPhase::Base if self.asks_least => {
                 (self.phase, self.asks_least) = (PathMtuPhase::Complete, false);
             }
-            // If only large packets are sent, a path with a small MTU is as silent as an outage. One small probe
-            // distinguishes them.
+            // To large packets, a small MTU is as silent as an outage: one small probe distinguishes them.
             PathMtuPhase::Base if self.is_silent() => {
                 (self.asks_least, self.lost) = (true, MAX_PROBES - 1);
                 // The size in use is no less likely to work than the least.
@@ -429,7 +427,7 @@ impl PathMtu {
             }
         }
     }
-    /// `true` if a path that carried the base size has had nothing acknowledged since the size in use was suspected.
+    /// `true` if a path of the base size has acknowledged nothing since the size in use was suspected.
     fn is_silent(&self) -> bool {
         self.was_confirmed && self.suspected_at.is_some_and(|since| self.progress.1 <= since)
     }
@@ -463,9 +461,9 @@ impl PathMtu {
         self.wake_at = self.raise_at;
     }
 
-    /// A packet larger than the least size is being sent. Returns `true` if its size should be confirmed, because it
-    /// was not for a while, or because no acknowledgement has arrived lately. `gar`: the greatest acknowledgement
-    /// received.
+    /// A packet larger than the least size is being sent. Returns `true` if its size should be confirmed,
+    /// because it was not for a while, or because no acknowledgement has arrived lately. `gar`: the greatest
+    /// acknowledgement received.
     pub(crate) fn on_large_sent(&mut self, now: Instant, gar: SeqNo, rtt: Duration) -> bool {
         self.on_progress(now, gar);
         let is_stalled = now - self.progress.1 >= (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
