@@ -56,7 +56,7 @@ pub struct NetworkEvent {
 /// A change of a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// A step of a handover, at which its modem tells its host what happens.
+    /// A step of a handover, which its modem reports to its host.
     Handover(HandoverEvent),
     /// A planned handover could not be carried out.
     Refused(InvalidHandover),

@@ -1,7 +1,7 @@
 //! PDCP's reordering: packets leave in their order (TS 38.323, Section 5.2.2.2).
 //!
 //! LTE's RLC keeps the order itself and waits for nothing but its own timers: it has no timer here, and
-//! [`Reordering::handle_given_up`] tells what RLC no longer waits for.
+//! [`Reordering::handle_given_up`] names what RLC no longer waits for.
 
 use alloc::collections::VecDeque;
 

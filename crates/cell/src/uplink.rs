@@ -1,7 +1,7 @@
 //! When a terminal may send: scheduling requests, buffer reports, grants.
 //!
 //! A terminal with data and without a grant waits for its next occasion to request one, for the station to
-//! answer and for the slot of the answer. The block that follows tells how much is left, and from the answer
+//! answer and for the slot of the answer. The block that follows states how much is left, and from the answer
 //! to that on the terminal sends in each slot that the scheduler gives it. All of it are times that are
 //! computed, so that a terminal without data costs nothing.
 
@@ -173,7 +173,7 @@ impl Uplink {
     }
 }
 
-/// The backlog that a report tells: the upper bound of one of 63 levels in equal ratios from 10 to 150 000 B
+/// The backlog in a report: the upper bound of one of 63 levels in equal ratios from 10 to 150 000 B
 /// (TS 36.321, Table 6.1.3.1-1).
 pub fn reported(backlog: ByteCount) -> ByteCount {
     let bytes = backlog.as_f64();

@@ -205,7 +205,7 @@ impl Host {
     /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
         // A client may return to an address from which an old Request of its port has made a second
-        // connection. Numbers tell such connections apart. A challenge also goes to a candidate address of
+        // connection. Numbers distinguish such connections. A challenge also goes to a candidate address of
         // the other end. Resets of unknown connections do, too, but belong to no connection.
         let is_question = packet.packet_type() == PacketType::Sync;
         self.between_ports(packet)

@@ -119,7 +119,7 @@ fn by_tshark(file: &[u8]) -> Option<Directions> {
     Some(counts)
 }
 
-/// Data frames have the direction and the flow's DSCP, and null frames tell when the client dozes.
+/// Data frames have the direction and the flow's DSCP, and null frames show when the client dozes.
 #[test]
 fn captured_frames_have_their_direction_and_their_dscp() {
     let file = capture(HOME);

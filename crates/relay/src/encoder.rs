@@ -1,7 +1,7 @@
 //! The rate that encoders are told.
 //!
 //! Congestion control allows what the path carries, and on most paths learns that it is less when a queue
-//! overflows: seconds after the first frame was late. With repair, reports tell how much of the latency the
+//! overflows: seconds after the first frame was late. With repair, reports state how much of the latency the
 //! queue on the path takes. An encoder that follows the rate keeps that queue short.
 
 use whimbrel_units::Duration;

@@ -27,7 +27,7 @@
 //! [`Planner`] compares the two, remembers what it computed, and computes again when the channel has changed.
 //!
 //! Parity never exceeds the source (RFC 6363, Section 8.2). Where no plan meets the target, the price is
-//! limited, and [`Choice::missed`] tells what remains.
+//! limited, and [`Choice::missed`] states what remains.
 
 mod planner;
 mod rounds;

@@ -1,6 +1,6 @@
 //! The sending end: frames in, datagrams out, reports in.
 //!
-//! A report tells what the receiver has. The sender knows when it sent what, so that it also finds what the
+//! A report states what the receiver has. The sender knows when it sent what, so that it also finds what the
 //! receiver cannot miss yet: the end of a frame, or a whole one. For each frame it counts what is missing and
 //! not under way again, and the rounds that are left before the deadline; the plan ([`crate::decision`]) says
 //! how many packets answer. Missing originals go first, coded packets are the surplus only: random
@@ -318,7 +318,7 @@ impl Sender {
     /// The datagram of [`Sender::poll_transmit`] leaves now, after a wait for the pacing of congestion
     /// control. Without this call, it left when it was returned.
     ///
-    /// The receiver's reports tell for how long the newest packet has been there: what was sent less than
+    /// The receiver's reports state for how long the newest packet has been there: what was sent less than
     /// that later, and is missing, is lost. Packets that leave later than they are said to would count as
     /// lost.
     pub fn on_departure(&mut self, now: Instant, sent: Sent) {

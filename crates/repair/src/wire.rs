@@ -383,7 +383,8 @@ impl Report {
     pub fn wanted_count(&self) -> u32 {
         self.wanted.iter().map(|word| word.count_ones()).sum()
     }
-    /// `true` if the symbol arrived as a source packet; `None` if the report does not tell.
+
+    /// `true` if the symbol arrived as a source packet; `None` if the report does not say.
     #[must_use]
     pub fn arrived(&self, esi: Esi) -> Option<bool> {
         let back = self.next.plus(u32::MAX).since(esi);

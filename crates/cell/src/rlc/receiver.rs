@@ -33,9 +33,9 @@ pub struct Receiver {
     entries: VecDeque<Entry>,
     /// The end of t-Reassembly, and the number up to which it is decided then.
     timer: Option<(Instant, Number)>,
-    /// AM: what a status tells about: all packets before this number.
+    /// AM: packets that a status covers: all before this number.
     known: Number,
-    /// The last packet of a poll, about which the status must tell.
+    /// The last packet of a poll, which the status must cover.
     polled: Option<Number>,
     wants_status: bool,
     /// The end of t-StatusProhibit.

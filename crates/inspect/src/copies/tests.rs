@@ -164,7 +164,7 @@ fn duplicates_of_the_path_are_no_copies() {
     assert_eq!(alike.times().len(), 3);
 }
 
-/// Datagrams without numbers may have the same content again and again; on two interfaces their order tells
+/// Datagrams without numbers may have the same content again and again; on two interfaces their order shows
 /// them apart.
 #[test]
 fn packets_that_are_alike_are_not_mistaken_for_copies() {

@@ -1,6 +1,6 @@
 //! Repair in plaintext: which datagrams of one end were lost, and what repaired them.
 //!
-//! The receiver's reports tell which source packets have arrived and which symbols it still wants. A symbol
+//! The receiver's reports state which source packets have arrived and which symbols it still wants. A symbol
 //! that did not arrive and is not wanted any more was repaired: by a repeat if one was captured, and by coded
 //! packets otherwise. It was given up if a report gives up its frame, and asked for it until then.
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::table::{Column, Table};
 
 /// A table as CSV: a header and a line per row. Numbers are the shortest that read back as the same value;
-/// real ones have a point or an exponent, or are `NaN`, so that the first rows of a column tell its type.
+/// real ones have a point or an exponent, or are `NaN`, so that the first rows of a column show its type.
 /// Words have no commas and quotes, and do not begin as formulas do: a scenario's names are checked.
 pub fn csv(table: &Table) -> String {
     let mut text = String::new();

@@ -54,7 +54,7 @@ impl Probing {
         self.estimate = Some((rtt, variation));
     }
 
-    /// The other end tells its estimate.
+    /// The other end reports its estimate.
     pub fn adopt(&mut self, estimate: Option<(Duration, Duration)>) {
         self.estimate = estimate.or(self.estimate);
     }

@@ -214,7 +214,7 @@ mod tests {
     fn a_gap_is_reported_at_once_and_a_lost_repeat_after_a_round_trip_time() {
         let mut channel = Channel::new(ends(ms(200), None), ms(20), loses(42, 1));
         channel.run((0..100).map(datagram), at(2_000));
-        // Number 42 was captured at 400 ms with 43, which tells of it. Samples of 40 ms leave an interval of
+        // Number 42 was captured at 400 ms with 43, which reports it. Samples of 40 ms leave an interval of
         // 20 ms and somewhat more.
         let requests = channel.requests(42);
         assert_eq!(requests[0], at(420));

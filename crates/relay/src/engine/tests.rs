@@ -5,7 +5,7 @@ use whimbrel_net::{Config, Listener, Socket};
 
 use super::*;
 
-/// Events that `watch` leaves, after a datagram was sent, of which the connection tells.
+/// Events that `watch` leaves, after a datagram was sent, which the connection reports.
 async fn left(watch: Watch) -> usize {
     let listener = Listener::bind("127.0.0.1:0".parse().expect("an address"), 1, Config::default()).await;
     let listener = listener.expect("loopback");

@@ -155,7 +155,7 @@ impl Feedback {
         MARGIN + self.jitter * 2 + self.lateness.wait()
     }
 
-    /// An original arrived. `misses_older` and `misses_in_frame` tell whether symbols of older frames and of
+    /// An original arrived. `misses_older` and `misses_in_frame` say whether symbols of older frames and of
     /// this one are unknown.
     pub(super) fn on_original(
         &mut self,
@@ -365,7 +365,7 @@ impl Feedback {
         self.now_due = Some(self.now_due.map_or(at, |due| due.min(at)));
     }
 
-    /// Timers that have passed become reports. `misses` tells whether symbols from the first to the last are
+    /// Timers that have passed become reports. `misses` says whether symbols from the first to the last are
     /// unknown.
     pub(super) fn on_time(&mut self, now: Instant, misses: impl Fn(Esi, Esi) -> bool) {
         let is_over = |due: &mut Option<Instant>| due.take_if(|due| *due <= now).is_some();

@@ -274,7 +274,7 @@ fn no_frame_is_missed_while_the_one_before_arrives() {
     assert!(overdue.is_some_and(|report| report.is_overdue), "the next frame follows it");
 }
 
-/// Coded packets tell nothing of the sender's clock.
+/// Coded packets carry nothing of the sender's clock.
 #[test]
 fn what_a_coded_packet_restored_before_any_original_is_delivered() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));

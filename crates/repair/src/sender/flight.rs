@@ -74,7 +74,7 @@ pub(super) struct Missing {
     pub(super) needed: usize,
     /// The first and the last that were lost.
     pub(super) span: Option<(Esi, Esi)>,
-    /// The report tells of all its packets.
+    /// The report covers all its packets.
     pub(super) is_observed: bool,
 }
 
@@ -298,7 +298,7 @@ impl Flight {
         frame.map_or(self.first, |frame| frame.first)
     }
 
-    /// Takes in a report. Returns `false` if it tells of what was not sent.
+    /// Takes in a report. Returns `false` if it covers what was not sent.
     pub(super) fn on_report(&mut self, now: Instant, report: &Report, next: Esi) -> bool {
         if report.next.since(next) > 0 {
             return false;

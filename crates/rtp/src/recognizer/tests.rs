@@ -149,7 +149,7 @@ fn evidence_is_lost_again_and_a_restart_is_not_the_end_of_it() {
     let mut flow = Recognizer::new(false);
     let stream = numbered(|n| rtp(9, n as u16, n * 960, false, b"x"));
     assert_eq!(frames(&mut flow, stream).last(), Some(&Some(194)));
-    // The same SSRC with other numbers: two packets tell a restart.
+    // The same SSRC with other numbers: two packets show a restart.
     let restarted = numbered(|n| rtp(9, 40_000 + n as u16, 0x7000_0000 + n * 960, false, b"x"));
     assert!(frames(&mut flow, restarted).iter().all(Option::is_some));
     // A new SSRC has its own evidence; the flow stays one of RTP.

@@ -11,7 +11,7 @@ use crate::metrics::seconds;
 use crate::record::Table;
 use crate::scenario::{CellularPlan, Note};
 
-/// Changes of cells that notes tell about, in each network.
+/// Changes of cells that notes list, in each network.
 const TOLD: usize = 12;
 
 /// A time without a cell.

@@ -119,7 +119,8 @@ impl Line for Several {
             }
         }
     }
-    /// MP_PRIO on the path itself tells the peer.
+
+    /// MP_PRIO on the path itself informs the peer.
     fn set_usable(&mut self, now: Instant, path: usize, is_usable: bool) {
         let is_client = self.is_client();
         let Some(handle) = self.handle else { return };

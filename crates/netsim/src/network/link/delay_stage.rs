@@ -17,7 +17,7 @@ use crate::trace::DelayTrace;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct DelayedPacket {
     until: Instant,
-    /// Tells packets of the same time apart.
+    /// Distinguishes packets of the same time.
     insertion: u64,
     slot: PacketSlot,
     size: u32,

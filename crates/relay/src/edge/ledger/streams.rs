@@ -4,7 +4,7 @@
 //! `kernel`, `overrun`) is in the accounts of the connection alone. After each [`Report`](super::Report) the
 //! ends tell each other in a second one, of streams, what they have handed over and what has arrived. The
 //! receiving end recognizes the lane of a datagram as the sending end does, and does not know what a user has
-//! said of a port there: the sending end tells which streams are all that its port has.
+//! said of a port there: the sending end reports which streams are all that its port has.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use serde::Serialize;

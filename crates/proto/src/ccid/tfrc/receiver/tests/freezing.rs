@@ -53,7 +53,7 @@ fn unfrozen_is_sent_when_the_receive_rate_covers_a_round_trip_time_of_the_restor
     );
 }
 
-/// The other path has the longer round-trip time, which the sender tells once it knows. The feedback timer,
+/// The other path has the longer round-trip time, which the sender reports once it knows. The feedback timer,
 /// still set by the old one, expires between two frames of a video.
 #[test]
 fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_time() {
