@@ -37,6 +37,12 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// queue that is shorter. A second is longer than RED, CoDel and PIE need to answer a queue. 1 ms is the
 /// error of timestamps on a loaded host.
 ///
+/// A path may also stand still for a moment: a radio looks for other stations, a cell hands over, a host does
+/// something else. The backlog is no queue that the sender has filled. It begins with a packet after a time
+/// of more than 20 ms without any, of which it has waited for at least three quarters, and lasts as long as
+/// each packet has waited for less than the one before it, for four times as long at most. Its packets have no
+/// trip time. Where the path has become slow, each waits for longer.
+///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
 /// is congestion. The minimum and `M` cover the last one to two minutes, so that a longer route does not pass
@@ -95,6 +101,8 @@ struct Queue {
     /// Extremes of the current period and the one before.
     extremes: [Extremes; 2],
     period_end: Instant,
+    /// Time of the first packet.
+    began: Instant,
     /// Mean trip time, relative to `origin`, in nanoseconds.
     mean: f64,
     /// The same of the least ones.
@@ -106,6 +114,19 @@ struct Queue {
     last: Rott,
     /// Time of the last arrival, of any size.
     at: Instant,
+    /// The path stood still.
+    pause: Option<Pause>,
+}
+
+/// A backlog that leaves after the path stood still.
+#[derive(Clone, Copy, Debug)]
+struct Pause {
+    /// The last trip time.
+    rott: Rott,
+    /// The time by which the backlog has left; another pause does not begin before.
+    until: Instant,
+    /// Each packet so far has waited for less than the one before it.
+    is_leaving: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -122,6 +143,13 @@ const TOLERATED: f64 = 5e6;
 const NOISE: f64 = 1e6;
 /// Time in which the packets of a burst leave the queue.
 const BURST: Duration = Duration::from_millis(100);
+/// The shortest time in which a path that delivers nothing stands still, and the share of it for which the
+/// next packet has waited.
+const PAUSE: Duration = Duration::from_millis(20);
+const HELD: f64 = 0.75;
+/// Time in which a backlog leaves, in times for which the path stood still: that of a path that is used to
+/// four fifths.
+const DRAINS: u64 = 4;
 /// Packets in which the losses of both levels are counted.
 const LEVELS_MEMORY: f64 = 2000.0;
 /// Excess of a long queue over its share of the losses, as the negative logarithm of its probability.
@@ -135,6 +163,7 @@ impl Queue {
         Self {
             extremes: [extremes; 2],
             period_end: at + PERIOD,
+            began: at,
             mean: 0.0,
             floor: 0.0,
             least: rott,
@@ -142,10 +171,29 @@ impl Queue {
             origin: rott,
             last: rott,
             at,
+            pause: None,
         }
     }
 
+    /// `true` for a packet of the backlog after the path stood still.
+    fn is_backlog(&mut self, at: Instant, rott: Rott) -> bool {
+        let is_left = rott - self.last <= NOISE;
+        self.pause = self.pause.filter(|pause| at <= pause.until && !is_left);
+        if let Some(pause) = &mut self.pause {
+            pause.is_leaving &= rott - pause.rott < 0.0;
+            pause.rott = rott;
+            return pause.is_leaving;
+        }
+        let silence = at.saturating_since(self.at);
+        let begins = silence > PAUSE && rott - self.last > HELD * silence.as_nanos() as f64;
+        self.pause = begins.then_some(Pause { rott, until: at + silence * DRAINS, is_leaving: true });
+        begins
+    }
+
     fn on_trip_time(&mut self, at: Instant, rott: Rott) {
+        if self.is_backlog(at, rott) {
+            return;
+        }
         if at >= self.period_end {
             self.extremes = [Extremes { minimum: rott, maximum: rott }, self.extremes[0]];
             self.period_end = at + PERIOD;
@@ -154,14 +202,21 @@ impl Queue {
         current.minimum = current.minimum.min(rott);
         current.maximum = current.maximum.max(rott);
         let elapsed = at.saturating_since(self.at).as_secs_f64();
-        self.mean += elapsed / (MEMORY + elapsed) * (rott - self.origin - self.mean);
+        self.mean += self.weight(self.at, elapsed) * (rott - self.origin - self.mean);
         self.least = self.least.min(rott);
         if at >= self.least_end {
             let elapsed = (at.saturating_since(self.least_end) + BURST).as_secs_f64();
-            self.floor += elapsed / (MEMORY + elapsed) * (self.least - self.origin - self.floor);
+            self.floor += self.weight(self.least_end.saturating_sub(BURST), elapsed)
+                * (self.least - self.origin - self.floor);
             (self.least, self.least_end) = (rott, at + BURST);
         }
         self.last = rott;
+    }
+
+    /// Weight in a mean of the time `elapsed` from `since` on, in seconds. Before the memory is full, each
+    /// time has the same: the first packet of a connection may have waited.
+    fn weight(&self, since: Instant, elapsed: f64) -> f64 {
+        elapsed / (since.saturating_since(self.began).as_secs_f64().min(MEMORY) + elapsed)
     }
 
     /// The least and the greatest trip time.

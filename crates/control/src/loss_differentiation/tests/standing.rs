@@ -1,3 +1,5 @@
+use alloc::vec::Vec;
+
 use super::super::{LossClass, LossDifferentiation, Spike, Standing};
 use super::{packet, verdict};
 
@@ -229,4 +231,60 @@ fn short_queue(places: usize) -> f64 {
 fn a_queue_of_few_packets_that_drops_is_congestion() {
     let shares = [2, 3].map(short_queue);
     assert!(shares.iter().all(|share| *share > 0.7), "{shares:?} of the drops count");
+}
+
+/// Losses of every 20th packet of a stream on a path with a queue of 200 packets, which serves each packet in
+/// the time that `service` gives for the one at which it begins; a packet each 5 ms, for 10 s. Returns the
+/// times at which they were sent, and their classes.
+fn served(service: impl Fn(f64) -> f64) -> Vec<(f64, LossClass)> {
+    let mut standing = Standing::new();
+    let (mut free, mut served, mut classes) = (0.0, 0_u64, Vec::new());
+    for sent in (0..2000).map(|n| 5.0 * f64::from(n)) {
+        let waits = f64::max(free - sent, 0.0);
+        if waits > 200.0 * service(sent) {
+            continue;
+        }
+        free = sent + waits + service(sent + waits);
+        served += 1;
+        if served.is_multiple_of(20) {
+            classes.push((sent, class(&mut standing)));
+        } else {
+            standing.on_arrival(&packet(served, free + 20.0, free + 20.0 - sent));
+        }
+    }
+    classes
+}
+
+/// A radio that looks for other stations, a cell's handover, a host that does something else.
+#[test]
+fn a_path_that_stands_still_for_moments_has_no_standing_queue() {
+    for still in [40.0, 60.0, 100.0, 200.0] {
+        let classes = served(|at| if at > 2.4 && at % 500.0 < 2.4 { still } else { 2.4 });
+        let is_wrong = |(_, class): &&(f64, LossClass)| *class == LossClass::Congestion;
+        let wrong: Vec<_> = classes.iter().filter(is_wrong).collect();
+        assert!(wrong.is_empty() && classes.len() > 90, "{still} ms: {wrong:?}");
+    }
+}
+
+/// Each packet that comes after more than 20 ms has waited for the one before it.
+#[test]
+fn a_path_that_has_become_slow_does_not_stand_still() {
+    for service in [6.0, 21.0, 30.0, 60.0] {
+        let classes = served(|at| if at < 4000.0 { 2.4 } else { service });
+        let late: Vec<_> =
+            classes.iter().filter(|(sent, _)| *sent > 6000.0).map(|(_, class)| class).collect();
+        assert!(
+            late.len() > 1 && late.iter().all(|class| **class == LossClass::Congestion),
+            "{service}: {late:?}"
+        );
+    }
+}
+
+/// The path stands still as a connection begins.
+#[test]
+fn a_first_packet_that_has_waited_is_no_standing_queue() {
+    let mut standing = Standing::new();
+    let at = arrive(&mut standing, 0.0, 2.4, 5, |n| 34.0 - 2.4 * f64::from(n));
+    arrive(&mut standing, at, 10.0, 20, |_| 20.0);
+    assert_eq!(class(&mut standing), LossClass::Wireless);
 }
