@@ -27,6 +27,10 @@ pub struct AccessPoint {
     /// Further ones replace the oldest, which are lost with the cause `power-save`.
     #[serde(default)]
     pub power_save_buffer: Option<u32>,
+    /// The time after which a packet that is kept for a dozing client is lost with that cause, unless two of
+    /// its listen intervals are longer; 10 s by default.
+    #[serde(default)]
+    pub power_save_lifetime: Option<Time>,
     /// The largest number of associated clients; 2007 by default.
     #[serde(default)]
     pub max_clients: Option<u32>,

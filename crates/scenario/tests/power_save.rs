@@ -3,38 +3,44 @@
 use serde_json::{Value, json};
 use whimbrel_netsim::medium::StationRole;
 use whimbrel_units::Duration;
-use whimbrel_wifi::infrastructure::PowerSaveConfig;
+use whimbrel_wifi::infrastructure::{AccessPointConfig, PowerSaveConfig};
 
 use super::qos::HOME;
 use super::wifi::changed;
 
-fn roles(changes: &[(&str, Value)]) -> (Option<u8>, usize, Option<PowerSaveConfig>) {
+fn roles(changes: &[(&str, Value)]) -> (AccessPointConfig, Option<PowerSaveConfig>) {
     let plan = changed(HOME, changes).unwrap();
     let roles = plan.wifi[0].infrastructure.clone().expect("roles").roles;
     let [StationRole::AccessPoint(point), StationRole::Client { config, .. }] = &roles[..] else {
         panic!("a router and a phone")
     };
-    (point.dtim_period, point.power_save_buffer, config.power_save)
+    (*point, config.power_save)
 }
 
 #[test]
 fn a_client_saves_power_as_linux_does_unless_keys_say_otherwise() {
-    assert_eq!(roles(&[]), (None, 64, None));
+    let (point, power_save) = roles(&[]);
+    assert_eq!((point.dtim_period, point.power_save_buffer, power_save), (None, 64, None));
+    assert_eq!(point.power_save_lifetime, Duration::from_secs(10));
     let linux = PowerSaveConfig { timeout: Duration::from_millis(100), listen_interval: 1 };
-    assert_eq!(roles(&[("node.phone.client.power_save", json!({}))]), (Some(2), 64, Some(linux)));
+    let (point, power_save) = roles(&[("node.phone.client.power_save", json!({}))]);
+    assert_eq!((point.dtim_period, point.power_save_buffer, power_save), (Some(2), 64, Some(linux)));
     let own = [
         ("node.phone.client.power_save", json!({ "timeout": "20 ms", "listen_interval": 10 })),
         ("node.router.access_point.dtim_period", json!(3)),
         ("node.router.access_point.power_save_buffer", json!(8)),
+        ("node.router.access_point.power_save_lifetime", json!("1 s")),
     ];
     let own_config = PowerSaveConfig { timeout: Duration::from_millis(20), listen_interval: 10 };
-    assert_eq!(roles(&own), (Some(3), 8, Some(own_config)));
+    let (point, power_save) = roles(&own);
+    assert_eq!((point.dtim_period, point.power_save_buffer, power_save), (Some(3), 8, Some(own_config)));
+    assert_eq!(point.power_save_lifetime, Duration::from_secs(1));
 }
 
 #[test]
 fn what_does_not_work_is_named_with_its_key() {
     let saves = ("node.phone.client.power_save", json!({}));
-    let cases: [(&[(&str, Value)], &str); 7] = [
+    let cases: [(&[(&str, Value)], &str); 8] = [
         (
             &[("node.phone.client.power_save", json!({ "listen_interval": 0 }))],
             "node[1].client.power_save.listen_interval",
@@ -51,6 +57,10 @@ fn what_does_not_work_is_named_with_its_key() {
         (
             &[saves.clone(), ("node.router.access_point.power_save_buffer", json!(0))],
             "node[0].access_point.power_save_buffer",
+        ),
+        (
+            &[saves.clone(), ("node.router.access_point.power_save_lifetime", json!("0 s"))],
+            "node[0].access_point.power_save_lifetime",
         ),
         (&[saves.clone(), ("wifi.air.association", json!(false))], "node[1].client.power_save"),
         (&[saves.clone(), ("wifi.air.standard", json!("802.11g"))], "node[1].client.power_save"),

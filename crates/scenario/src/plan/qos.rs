@@ -243,6 +243,7 @@ fn infrastructure_key(node: &Node) -> Option<&'static str> {
     let given = [
         ("access_point.dtim_period", point.is_some_and(|point| point.dtim_period.is_some())),
         ("access_point.power_save_buffer", point.is_some_and(|point| point.power_save_buffer.is_some())),
+        ("access_point.power_save_lifetime", point.is_some_and(|point| point.power_save_lifetime.is_some())),
         ("client.power_save", client.is_some_and(|client| client.power_save.is_some())),
     ];
     given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)

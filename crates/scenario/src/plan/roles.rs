@@ -151,6 +151,7 @@ fn access_point(
         max_stations: point.max_clients.map_or(default.max_stations, |count| count as usize),
         dtim_period: point.dtim_period,
         power_save_buffer: point.power_save_buffer.map_or(default.power_save_buffer, |count| count as usize),
+        power_save_lifetime: point.power_save_lifetime.map_or(default.power_save_lifetime, |time| time.0),
         data_rate: point.rate.map(|rate| phy_rate(&format!("{key}.rate"), rate.0, rates)).transpose()?,
         ..default
     })

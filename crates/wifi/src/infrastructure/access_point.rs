@@ -37,6 +37,8 @@ pub struct AccessPointConfig {
     pub dtim_period: Option<u8>,
     /// Packets that are kept for each dozing station, and for groups, in each category.
     pub power_save_buffer: usize,
+    /// The least time for which a packet is kept: two listen intervals of its station may be longer.
+    pub power_save_lifetime: Duration,
 }
 
 impl AccessPointConfig {
@@ -55,6 +57,8 @@ impl AccessPointConfig {
             dtim_period: None,
             // `STA_MAX_TX_BUFFER` of Linux.
             power_save_buffer: 64,
+            // `STA_TX_BUFFER_EXPIRE` of Linux.
+            power_save_lifetime: Duration::from_secs(10),
         }
     }
 }
@@ -90,13 +94,22 @@ pub enum AccessPointEvent {
     },
 }
 
+/// An associated station.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Member {
+    /// The association identifier.
+    id: u16,
+    /// Beacons from one that it listens to, while it dozes, to the next.
+    listen_interval: u16,
+}
+
 /// The management of an access point: beacons, probe responses, authentication, association.
 #[derive(Clone, Debug)]
 pub struct AccessPoint {
     config: AccessPointConfig,
     next_beacon: Instant,
-    /// The authenticated stations; with an association identifier if they are associated.
-    stations: BTreeMap<MacAddress, Option<u16>>,
+    /// The authenticated stations, and those that are associated.
+    stations: BTreeMap<MacAddress, Option<Member>>,
     /// The associated stations that cannot decode OFDM frames.
     non_erp: BTreeSet<MacAddress>,
     /// The associated stations that doze, and whether packets are kept for them.
@@ -155,8 +168,10 @@ impl AccessPoint {
                 let status = if is_full { Status::TooManyStations } else { Status::Success };
                 self.answer(now, from, ManagementMessage::AuthenticationResponse(status));
             }
-            ManagementMessage::AssociationRequest { ssid, previous, is_erp } if ssid == self.config.ssid => {
-                self.associate(now, from, previous, is_erp);
+            ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval }
+                if ssid == self.config.ssid =>
+            {
+                self.associate(now, from, previous, is_erp, listen_interval);
             }
             ManagementMessage::AssociationRequest { .. } => {
                 let message = ManagementMessage::AssociationResponse { status: Status::Failure, id: 0 };
@@ -172,21 +187,29 @@ impl AccessPoint {
         }
     }
 
-    fn associate(&mut self, now: Instant, station: MacAddress, previous: Option<MacAddress>, is_erp: bool) {
+    fn associate(
+        &mut self,
+        now: Instant,
+        station: MacAddress,
+        previous: Option<MacAddress>,
+        is_erp: bool,
+        listen_interval: u16,
+    ) {
         let Some(&state) = self.stations.get(&station) else {
             // Class 2 frame of a station that is not authenticated (section 11.3).
             return self.answer(now, station, ManagementMessage::Deauthentication);
         };
-        let free = || (1..=2_007u16).find(|id| !self.stations.values().any(|other| *other == Some(*id)));
+        let is_taken = |id: u16| self.stations.values().flatten().any(|other| other.id == id);
+        let free = || (1..=2_007u16).find(|&id| !is_taken(id));
         let has_room = self.associated().count() < self.config.max_stations;
         // A repeated request gets the identifier that it has.
-        let id = state.or_else(|| if has_room { free() } else { None });
+        let id = state.map(|member| member.id).or_else(|| if has_room { free() } else { None });
         let Some(id) = id else {
             let message = ManagementMessage::AssociationResponse { status: Status::TooManyStations, id: 0 };
             return self.answer(now, station, message);
         };
+        self.stations.insert(station, Some(Member { id, listen_interval }));
         if state.is_none() {
-            self.stations.insert(station, Some(id));
             self.events.push_back(AccessPointEvent::Associated { station, previous });
         }
         self.note_erp(station, is_erp);
@@ -254,6 +277,13 @@ impl AccessPoint {
         }
     }
 
+    /// The time for which packets for a dozing station are kept, as in Linux (`sta_info_buffer_expired`).
+    pub fn lifetime(&self, station: MacAddress) -> Duration {
+        let member = self.stations.get(&station).copied().flatten();
+        let listens = u64::from(member.map_or(1, |member| member.listen_interval));
+        self.config.power_save_lifetime.max(self.config.beacon_interval * listens * 2)
+    }
+
     /// Group frames are kept, or not.
     pub const fn keep_group(&mut self, is_kept: bool) {
         self.has_group = is_kept;
@@ -302,7 +332,8 @@ impl AccessPoint {
         let mut traffic = TrafficIndication::new(self.next_beacon, beacon_interval, dtim_period?);
         traffic.has_group = self.has_group;
         let kept = self.dozing.iter().filter(|(_, is_kept)| **is_kept);
-        kept.filter_map(|(station, _)| *self.stations.get(station)?).for_each(|id| traffic.add(id));
+        kept.filter_map(|(station, _)| *self.stations.get(station)?)
+            .for_each(|member| traffic.add(member.id));
         Some(traffic)
     }
 

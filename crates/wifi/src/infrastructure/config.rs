@@ -214,6 +214,10 @@ pub fn check_access_points(configs: &[AccessPointConfig]) -> Result<(), InvalidI
             let (parameter, expected) = ("dtim_period", "1 to 255 beacons");
             return Err(InvalidInfrastructure::Value { parameter, expected });
         }
+        if config.power_save_lifetime.is_zero() {
+            let (parameter, expected) = ("power_save_lifetime", "a time above 0");
+            return Err(InvalidInfrastructure::Value { parameter, expected });
+        }
         if config.power_save_buffer == 0 {
             let (parameter, expected) = ("power_save_buffer", "at least 1 packet");
             return Err(InvalidInfrastructure::Value { parameter, expected });

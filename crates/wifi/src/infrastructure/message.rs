@@ -135,6 +135,8 @@ pub enum ManagementMessage {
         previous: Option<MacAddress>,
         /// `true` if the station decodes OFDM frames: its supported rates include some.
         is_erp: bool,
+        /// Beacons from one that the station listens to, while it dozes, to the next.
+        listen_interval: u16,
     },
     /// The answer to either.
     AssociationResponse {
@@ -198,7 +200,7 @@ impl ManagementMessage {
             Self::ProbeResponse(content) => announcement(content),
             Self::ProbeRequest { ssid } => ssid.as_ref().map_or(2, element) + Self::RATES,
             Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 6,
-            Self::AssociationRequest { ssid, previous, is_erp } => {
+            Self::AssociationRequest { ssid, previous, is_erp, .. } => {
                 let rates = Self::rates(*is_erp).len() as u32;
                 4 + if previous.is_some() { 6 } else { 0 } + element(ssid) + rates
             }
@@ -241,9 +243,8 @@ impl ManagementMessage {
             }
             Self::AuthenticationRequest => words(out, &[OPEN_SYSTEM, 1, 0]),
             Self::AuthenticationResponse(status) => words(out, &[OPEN_SYSTEM, 2, status.code()]),
-            Self::AssociationRequest { ssid, previous, is_erp } => {
-                const LISTEN_INTERVAL: u16 = 1;
-                words(out, &[CAPABILITIES, LISTEN_INTERVAL]);
+            Self::AssociationRequest { ssid, previous, is_erp, listen_interval } => {
+                words(out, &[CAPABILITIES, listen_interval]);
                 if let Some(previous) = previous {
                     out.extend(previous.0);
                 }

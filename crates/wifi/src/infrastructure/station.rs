@@ -441,8 +441,11 @@ impl<R: Random + Clone> Client<R> {
             State::Authenticating(candidate, _) => (candidate, ManagementMessage::AuthenticationRequest),
             State::Associating(candidate, _) => {
                 let previous = self.previous.map(|previous| previous.address);
-                let StationConfig { ssid, is_erp, .. } = self.config;
-                (candidate, ManagementMessage::AssociationRequest { ssid, previous, is_erp })
+                let StationConfig { ssid, is_erp, power_save, .. } = self.config;
+                let listen_interval = power_save.map_or(1, |power_save| power_save.listen_interval);
+                let message =
+                    ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval };
+                (candidate, message)
             }
             _ => return,
         };

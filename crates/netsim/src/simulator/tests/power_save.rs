@@ -21,16 +21,30 @@ struct Cell {
     stations: Vec<StationId>,
 }
 
+/// An access point.
+fn point(dtim_period: u8) -> AccessPointConfig {
+    let point = AccessPointConfig::new(MacAddress::station(0), ssid(), 36);
+    AccessPointConfig { dtim_period: Some(dtim_period), ..point }
+}
+
 impl Cell {
     fn new(dtim_period: u8, clients: &[Option<PowerSaveConfig>]) -> Self {
-        let point = AccessPointConfig::new(MacAddress::station(0), ssid(), 36);
-        let mut roles =
-            vec![StationRole::AccessPoint(AccessPointConfig { dtim_period: Some(dtim_period), ..point })];
+        Self::with_point(point(dtim_period), clients, &Presence::ALWAYS)
+    }
+
+    /// The clients are on at these times.
+    fn with_point(
+        point: AccessPointConfig,
+        clients: &[Option<PowerSaveConfig>],
+        presence: &Presence,
+    ) -> Self {
+        let mut roles = vec![StationRole::AccessPoint(point)];
         roles.extend((1..).zip(clients).map(|(number, &power_save)| {
             let config = StationConfig::new(MacAddress::station(number), ssid(), vec![36]);
             StationRole::client(StationConfig { power_save, ..config })
         }));
-        let site = site((0..roles.len()).map(|number| (at_metre(number as f64), Presence::ALWAYS)));
+        let presence = |number| if number == 0 { Presence::ALWAYS } else { presence.clone() };
+        let site = site((0..roles.len()).map(|number| (at_metre(number as f64), presence(number))));
         let roles = InfrastructureConfig::new(roles);
         let count = roles.roles.len();
         let medium = QosMedium::with_infrastructure(site, config(), &roles).expect("sound roles");
@@ -146,6 +160,31 @@ fn packets_beyond_the_buffer_are_lost_with_a_cause_of_their_own() {
     assert_eq!(losses, (0..36).map(|tag| (tag, cause)).collect::<Vec<_>>());
     assert_eq!(MediumLoss::PowerSave.name(), "power-save");
     assert_eq!(cell.simulator.packets_in_network(), 0);
+}
+
+/// The access point keeps packets for a second, or for two listen intervals if these are longer. A client
+/// that has gone without a word loses them at the next beacon.
+#[test]
+fn packets_that_were_kept_for_too_long_are_lost() {
+    for (listen_interval, lifetime) in [(1_u16, 1_000.0), (20, 40.0 * INTERVAL)] {
+        let client = PowerSaveConfig { listen_interval, ..PowerSaveConfig::default() };
+        let point = AccessPointConfig { power_save_lifetime: Duration::from_secs(1), ..point(2) };
+        let presence = Presence::except(&[(Instant::from_secs(3), Instant::FAR_FUTURE)]).unwrap();
+        let mut cell = Cell::with_point(point, &[Some(client)], &presence);
+        let times = [3_010.0, 3_500.0, 3_510.0];
+        let [sink] = cell.flow(FLOW, 0, [1], &times);
+        cell.simulator.run_until(Instant::from_secs(10));
+        assert_eq!(cell.delays(sink, &times), []);
+        let losses = &cell.simulator.agent(sink).losses;
+        assert_eq!(losses.len(), 3);
+        let cause = LossCause::Medium(cell.stations[0], MediumLoss::PowerSave);
+        for &(at, tag, found) in losses {
+            let age = (at - Instant::ZERO).as_secs_f64() * 1e3 - times[tag as usize];
+            assert!((lifetime..lifetime + INTERVAL).contains(&age), "{age} ms");
+            assert_eq!(found, cause);
+        }
+        assert_eq!(cell.simulator.packets_in_network(), 0);
+    }
 }
 
 /// Group frames wait for a DTIM, at most every third beacon here, if any client dozes; then all follow, also

@@ -27,12 +27,17 @@ fn bodies_have_their_fixed_fields_and_elements() {
         ManagementMessage::ProbeRequest { ssid: Some(ssid) },
         ManagementMessage::ProbeRequest { ssid: None },
         ManagementMessage::AuthenticationRequest,
-        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: true },
-        ManagementMessage::AssociationRequest { ssid, previous: Some(MacAddress::station(1)), is_erp: true },
+        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: true, listen_interval: 1 },
+        ManagementMessage::AssociationRequest {
+            ssid,
+            previous: Some(MacAddress::station(1)),
+            is_erp: true,
+            listen_interval: 1,
+        },
         ManagementMessage::AssociationResponse { status: Status::Success, id: 1 },
         ManagementMessage::Deauthentication,
         ManagementMessage::Beacon(Announcement { erp: Some(ErpInformation::default()), ..announcement }),
-        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false },
+        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false, listen_interval: 1 },
     ];
     assert_eq!(messages.map(|message| message.size()), [37, 31, 16, 12, 6, 20, 26, 16, 2, 40, 16]);
     assert_eq!(messages.map(|message| message.subtype()), [8, 5, 4, 4, 11, 0, 2, 1, 12, 8, 0]);
@@ -92,7 +97,7 @@ fn stations_without_ofdm_are_announced_in_the_erp_information_element() {
     }
     // The rates of 802.11b only.
     let mut bytes = Vec::new();
-    ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false }
+    ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false, listen_interval: 1 }
         .encode(Instant::ZERO, &mut bytes);
     assert_eq!(bytes[bytes.len() - 6..], [1, 4, 0x82, 0x84, 0x8b, 0x96]);
 }

@@ -16,10 +16,13 @@ use super::{QosMedium, Reception, Stations};
 use crate::StationIndex;
 use crate::medium::{MediumIo, MediumLoss, TakenPacket};
 
+/// A packet that is kept, since this time.
+struct KeptPacket(Instant, TakenPacket);
+
 /// Packets that access points keep, by category, for each client that dozes and for groups (`None`).
 #[derive(Default)]
 pub(super) struct Kept {
-    queues: BTreeMap<(StationIndex, Option<StationIndex>), [VecDeque<TakenPacket>; 4]>,
+    queues: BTreeMap<(StationIndex, Option<StationIndex>), [VecDeque<KeptPacket>; 4]>,
 }
 
 impl Kept {
@@ -67,6 +70,7 @@ impl Roaming {
     /// Keeps a packet whose receiver dozes. Returns any other.
     pub(super) fn keep(
         &mut self,
+        now: Instant,
         station: StationIndex,
         category: AccessCategory,
         frame: TakenPacket,
@@ -86,12 +90,33 @@ impl Roaming {
         let queue = &mut self.kept.queues.entry((station, frame.receiver)).or_default()[category as usize];
         // The oldest packet is dropped, like in Linux (`ieee80211_tx_h_unicast_ps_buf`).
         if queue.len() >= limit
-            && let Some(oldest) = queue.pop_front()
+            && let Some(KeptPacket(_, oldest)) = queue.pop_front()
         {
             lose(oldest, MediumLoss::PowerSave, io);
         }
-        queue.push_back(frame);
+        queue.push_back(KeptPacket(now, frame));
         None
+    }
+
+    /// Packets that an access point has kept for too long are lost.
+    fn age(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+        let Self { all, kept, .. } = self;
+        let Machine::AccessPoint(point) = &all.stations[station.index()].machine else { return };
+        for (&(keeper, receiver), queues) in kept.queues.range_mut((station, None)..) {
+            if keeper != station {
+                break;
+            }
+            // Groups' packets wait for a beacon at most.
+            let Some(client) = receiver else { continue };
+            let lifetime = point.lifetime(all.address(client));
+            for queue in queues {
+                while queue.front().is_some_and(|&KeptPacket(since, _)| since + lifetime <= now)
+                    && let Some(KeptPacket(_, frame)) = queue.pop_front()
+                {
+                    lose(frame, MediumLoss::PowerSave, io);
+                }
+            }
+        }
     }
 }
 
@@ -159,8 +184,9 @@ impl Stations {
     }
 
     /// Updates an access point's traffic indication map before its beacon.
-    pub(super) fn mark_kept(&mut self, station: StationIndex) {
+    pub(super) fn mark_kept(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         let Some(roaming) = &mut self.roaming else { return };
+        roaming.age(now, station, io);
         let Roaming { all, kept, .. } = &mut **roaming;
         let Machine::AccessPoint(point) = &all.stations[station.index()].machine else { return };
         if point.config().dtim_period.is_none() {
@@ -238,7 +264,7 @@ impl Stations {
         for category in AccessCategory::ALL {
             while let Some(roaming) = &mut self.roaming
                 && let Some(queues) = roaming.kept.queues.get_mut(&(station, receiver))
-                && let Some(frame) = queues[category as usize].pop_front()
+                && let Some(KeptPacket(_, frame)) = queues[category as usize].pop_front()
             {
                 let Machine::AccessPoint(point) = &roaming.all.stations[station.index()].machine else {
                     return;

@@ -182,7 +182,7 @@ impl QosMedium {
             return false;
         };
         let number = StationIndex::new(station);
-        self.stations.mark_kept(number);
+        self.stations.mark_kept(now, number, io);
         let Some(roaming) = &mut self.stations.roaming else { return false };
         if roaming.all.handle_timeout(now, number, &self.site, io) {
             self.enter_channel(now, number, io);

@@ -141,7 +141,7 @@ impl Supply {
                 _ => {}
             }
             if let Some(roaming) = &mut macs.roaming {
-                let Some(awaited) = roaming.keep(station, category, frame, io) else { continue };
+                let Some(awaited) = roaming.keep(now, station, category, frame, io) else { continue };
                 frame = awaited;
             }
             self.hand_over(now, station, category, frame, macs, io);
