@@ -18,6 +18,7 @@ pub mod multipath;
 pub mod negotiation;
 pub mod options;
 pub mod packet;
+pub mod positions;
 pub mod repair;
 mod routing;
 pub mod rtp;
@@ -44,6 +45,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("negotiation", negotiation::check),
     ("options", options::check),
     ("packet", packet::check),
+    ("positions", positions::check),
     ("repair", repair::check),
     ("rtp", rtp::check),
     ("setdest", setdest::check),

@@ -37,7 +37,7 @@ pub fn check(data: &[u8]) {
 }
 
 /// A path has finite positions, does not jump, and is not faster than it states.
-fn check_continuity(path: &Path) {
+pub(crate) fn check_continuity(path: &Path) {
     let legs = path.legs();
     assert_eq!(legs.first().map(|leg| leg.start), Some(Instant::ZERO));
     for pair in legs.windows(2) {

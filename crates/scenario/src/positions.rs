@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wifi::mobility::{Path, Position};
+use whimbrel_wifi::mobility::{InvalidPath, Path, Position};
 
 pub use self::csv::parse as parse_csv;
 pub use self::sumo::parse as parse_sumo;
@@ -68,13 +68,16 @@ impl Tracks {
             }
         };
         let points = &mut self.points[number];
-        if points.last().is_some_and(|(last, _)| *last >= at) {
-            let found = format!("{name} at {}", at - Instant::ZERO);
-            return Err(PositionError::new(
-                line,
-                &found,
-                "a later time than that of the node's position before",
-            ));
+        if let Some(&before) = points.last() {
+            let expected = match Path::through(&[before, (at, position)]) {
+                Ok(_) => None,
+                Err(InvalidPath::TooFast { .. }) => Some("a place within reach at the speed of light"),
+                Err(_) => Some("a later time than that of the node's position before"),
+            };
+            if let Some(expected) = expected {
+                let found = format!("{name} at {}", at - Instant::ZERO);
+                return Err(PositionError::new(line, &found, expected));
+            }
         }
         points.push((at, position));
         Ok(())

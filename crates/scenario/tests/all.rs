@@ -6,6 +6,7 @@ mod document;
 mod hosts;
 mod limits;
 mod losses;
+mod position_memory;
 mod positions;
 mod power_save;
 mod probes;

@@ -65,6 +65,8 @@ fn errors_name_the_line_and_the_value() {
     assert_eq!(table("time,node,x,y\n0,a,1,NaN\n"), "line 2: NaN: expected a finite number");
     let earlier = table("time,node,x,y\n5,a,1,2\n5,a,1,3\n");
     assert!(earlier.starts_with("line 3: a at 5s: expected a later time"), "{earlier}");
+    let far = table("time,node,x,y\n0,a,-1e308,0\n1,a,1e308,0\n");
+    assert_eq!(far, "line 3: a at 1s: expected a place within reach at the speed of light");
     assert!(table("time,node,x,y\n-1,a,1,2\n").starts_with("line 2: -1: expected a time"));
     assert!(table("time,node,x,y\n1,,1,2\n").starts_with("line 2: a node without a name"));
     assert!(table("time,node,x,y\n1,a,1\n").starts_with("line 2: a row: expected as many columns"));

@@ -7,6 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use whimbrel_units::{Duration, Instant};
 
 use super::{Area, Position, Velocity};
+use crate::propagation::SPEED_OF_LIGHT;
 
 /// A part of a path with constant velocity, until the next part begins.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -49,6 +50,11 @@ pub enum InvalidPath {
         /// Number of the waypoint, from 0.
         waypoint: usize,
     },
+    /// A waypoint is so far from the one before it that no node gets there in time.
+    TooFast {
+        /// Number of the waypoint, from 0.
+        waypoint: usize,
+    },
     /// There is no waypoint.
     Empty,
 }
@@ -59,6 +65,9 @@ impl fmt::Display for InvalidPath {
             Self::NotFinite { waypoint } => write!(f, "waypoint {waypoint}: expected finite coordinates"),
             Self::NotLater { waypoint } => {
                 write!(f, "waypoint {waypoint}: expected a later time than that of the waypoint before")
+            }
+            Self::TooFast { waypoint } => {
+                write!(f, "waypoint {waypoint}: expected a place within reach at the speed of light")
             }
             Self::Empty => f.write_str("expected at least one waypoint"),
         }
@@ -78,7 +87,7 @@ impl Path {
     /// and after the last.
     ///
     /// # Errors
-    /// If there are no waypoints, if one is not finite, or not later than the one before.
+    /// If there are no waypoints, if one is not finite, or not later than the one before, or too far from it.
     pub fn through(waypoints: &[(Instant, Position)]) -> Result<Self, InvalidPath> {
         let &[(mut time, mut position), ref rest @ ..] = waypoints else { return Err(InvalidPath::Empty) };
         if !position.is_finite() {
@@ -94,7 +103,12 @@ impl Path {
                 return Err(InvalidPath::NotLater { waypoint });
             }
             let distance = position.distance(next);
-            builder.depart(time, next, distance / (next_time - time).as_secs_f64());
+            let speed = distance / (next_time - time).as_secs_f64();
+            // Larger ones end at coordinates that are not numbers.
+            if speed > SPEED_OF_LIGHT {
+                return Err(InvalidPath::TooFast { waypoint });
+            }
+            builder.depart(time, next, speed);
             if distance > 0.0 {
                 // The division rounds: the leg ends where and when the waypoint says.
                 builder.arrive_at(next_time, next);

@@ -44,6 +44,11 @@ fn waypoints_that_describe_no_movement_are_refused() {
     assert_eq!(Path::through(&teleport), Err(InvalidPath::NotLater { waypoint: 1 }));
     let back = [(at(1.0), point(0.0, 0.0)), (at(2.0), nan)];
     assert_eq!(Path::through(&back), Err(InvalidPath::NotFinite { waypoint: 1 }));
+    let beyond_numbers = [(at(0.0), point(-1e308, 0.0)), (at(1.0), point(1e308, 0.0))];
+    assert_eq!(Path::through(&beyond_numbers), Err(InvalidPath::TooFast { waypoint: 1 }));
+    assert!(Path::through(&[(at(0.0), point(0.0, 0.0)), (at(1.0), point(3e8, 0.0))]).is_ok());
+    let fast = [(at(0.0), point(0.0, 0.0)), (at(1.0), point(3.000_001e8, 0.0))];
+    assert_eq!(Path::through(&fast), Err(InvalidPath::TooFast { waypoint: 1 }));
 }
 
 #[test]
