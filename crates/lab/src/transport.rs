@@ -120,6 +120,16 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// `true` if all neighbours of the sender receive the packets.
+    fn is_broadcast(&self) -> bool {
+        false
+    }
+
+    /// The name of the flow of broadcasts that the receiver receives as well. This flow sends nothing.
+    fn joins(&self) -> Option<&str> {
+        None
+    }
+
     /// `true` if packets travel in UDP datagrams.
     fn is_encapsulated(&self) -> bool {
         false
@@ -222,6 +232,12 @@ impl TransportPlan for Configured {
     }
     fn is_random(&self) -> bool {
         self.flow.is_random()
+    }
+    fn is_broadcast(&self) -> bool {
+        self.flow.is_broadcast()
+    }
+    fn joins(&self) -> Option<&str> {
+        self.flow.joins()
     }
 }
 

@@ -28,6 +28,7 @@ mod explicit_rate_completion;
 mod explicit_rate_figures;
 mod explicit_rate_paths;
 mod freezing;
+mod groups;
 mod handovers;
 mod l4s;
 mod law_ccids;

@@ -5,6 +5,7 @@ mod channels;
 mod delay_variation;
 mod discipline;
 mod flows;
+mod groups;
 mod handovers;
 mod hosts;
 mod links;

@@ -89,6 +89,16 @@ pub trait TransportPlan: Clone + fmt::Debug {
 
     /// `true` if runs with different seeds may differ in more than initial sequence numbers.
     fn is_random(&self) -> bool;
+
+    /// `true` if all neighbours of the sender receive the packets.
+    fn is_broadcast(&self) -> bool {
+        false
+    }
+
+    /// The name of the flow of broadcasts that the receiver receives as well. This flow sends nothing.
+    fn joins(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// No transport: scenarios have links and no flows (`flow = []`).

@@ -87,6 +87,12 @@ pub(super) fn emulated(
             }
             let setup = setup(flow, id);
             let [sender, receiver] = flow.transport.ends(&setup);
+            if let Some((joined, joined_id)) = joined(plan, flow) {
+                // The flow that is joined has the sender, and the packets its number.
+                let receiver = simulator.add_agent(setup.to, joined_id, receiver);
+                let sender = simulator.receiver(nodes[joined.from], joined_id);
+                return [sender.expect("plans have a flow before those that join it"), receiver];
+            }
             [simulator.add_agent(setup.from, id, sender), simulator.add_agent(setup.to, id, receiver)]
         })
         .collect();
@@ -113,6 +119,12 @@ pub(super) fn emulated(
     }
     (parts.flows, parts.routers) = (flows, routers);
     (simulator, parts, agents)
+}
+
+/// The flow whose packets the receiver of another one receives.
+fn joined<'a>(plan: &'a Plan, flow: &FlowPlan) -> Option<(&'a FlowPlan, FlowId)> {
+    let name = flow.transport.joins()?;
+    plan.flows.iter().zip((0u32..).map(FlowId)).find(|(other, _)| other.name == name)
 }
 
 /// `true` if programs send and receive the packets of a flow.

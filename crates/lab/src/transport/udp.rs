@@ -33,12 +33,16 @@ pub struct Keys {
     /// station acknowledges them, and losses have no causes.
     #[serde(default)]
     broadcast: bool,
+    /// UDP only: the name of a flow of broadcasts of the same `from`, which `to` receives as well. This flow
+    /// sends nothing.
+    #[serde(default)]
+    joins: Option<String>,
 }
 
 impl Transport for Udp {
     const NAME: &'static str = "udp";
     const DESCRIPTION: &'static str = "Bare datagrams without congestion control.";
-    const KEYS: &'static [&'static str] = &["repair", "broadcast"];
+    const KEYS: &'static [&'static str] = &["repair", "broadcast", "joins"];
     type Keys = Keys;
 
     fn configure(&self, key: &str, keys: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
@@ -49,17 +53,23 @@ impl Transport for Udp {
             let expected = "false with `repair`, whose reports come from one receiver";
             return Err(ScenarioError::invalid(format!("{key}.broadcast"), "true", expected));
         }
-        Ok(Box::new(UdpFlow { repair: keys.repair, is_broadcast: keys.broadcast }))
+        if keys.joins.is_some() && (keys.broadcast || keys.repair.is_some()) {
+            let expected = "no `broadcast` and no `repair`: the other flow sends";
+            return Err(ScenarioError::invalid(format!("{key}.joins"), "...", expected));
+        }
+        Ok(Box::new(UdpFlow { repair: keys.repair, is_broadcast: keys.broadcast, joins: keys.joins }))
     }
 }
 
 /// The datagrams of a flow.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct UdpFlow {
     /// The model that repairs them.
     repair: Option<Repair>,
     /// Broadcasts to all neighbours.
     is_broadcast: bool,
+    /// The flow of broadcasts whose datagrams these are.
+    joins: Option<String>,
 }
 
 /// Bytes of a datagram's headers over IPv4.
@@ -96,6 +106,14 @@ impl FlowTransport for UdpFlow {
 
     fn records_frames(&self) -> bool {
         self.repair.is_some()
+    }
+
+    fn is_broadcast(&self) -> bool {
+        self.is_broadcast
+    }
+
+    fn joins(&self) -> Option<&str> {
+        self.joins.as_deref()
     }
 
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {

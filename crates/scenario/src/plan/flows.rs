@@ -5,7 +5,7 @@ use std::path::Path;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use super::reach::Reach;
-use super::{Names, Note, copies, fill, pairs, quoted, read};
+use super::{Names, Note, copies, fill, groups, pairs, quoted, read};
 use crate::Scenario;
 use crate::error::ScenarioError;
 use crate::flow::{Dscp, Flow, Traffic};
@@ -131,7 +131,14 @@ pub(super) fn plan<T: Transports>(
         let headers = transport.headers();
         let traffic_key = format!("{key}.traffic");
         let (payload, packet_size) = sizes(&key, flow, headers)?;
-        let traffic = traffic(&traffic_key, flow, transport.has_feedback(), packet_size, base)?;
+        let traffic = match transport.joins() {
+            Some(other) if flow.traffic != Traffic::Bulk => {
+                let expected = format!("no such key: `{other}` sends");
+                return Err(ScenarioError::invalid(traffic_key, "{...}", expected));
+            }
+            Some(_) => TrafficPlan::Silence,
+            None => traffic(&traffic_key, flow, transport.has_feedback(), packet_size, base)?,
+        };
         if matches!(traffic, TrafficPlan::Transfer { .. }) && transport.delivers_packets() {
             let name = flow.transport.to_uppercase();
             let expected = format!("another kind: {name} delivers packets, not a stream of bytes");
@@ -147,7 +154,7 @@ pub(super) fn plan<T: Transports>(
         };
         let packet_size = payload + headers;
         transport.fit(&key, payload, traffic == TrafficPlan::Bulk)?;
-        if traffic == TrafficPlan::Silence {
+        if traffic == TrafficPlan::Silence && transport.joins().is_none() {
             notes.push(Note::of_plan(&format!("{traffic_key}.rate"), "a rate of 0: the flow sends nothing"));
         }
         let (start, stop) = times(&key, flow, scenario, notes)?;
@@ -192,6 +199,7 @@ pub(super) fn plan<T: Transports>(
         }
         notes.extend(reach.note(&unreached));
     }
+    groups::check(scenario, &plans, nodes)?;
     Ok(plans)
 }
 
