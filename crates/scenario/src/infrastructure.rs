@@ -92,7 +92,7 @@ pub struct Client {
 
 /// Power saving: a client that had no traffic for a time tells its access point that it dozes, and wakes up
 /// for beacons, which name the clients for which packets are kept.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PowerSave {
     /// The time without traffic after which the client dozes; 100 ms by default.
@@ -100,6 +100,24 @@ pub struct PowerSave {
     /// The client wakes up for every beacon with 1, the default, and for every n-th one with n, as well as
     /// for those before group frames.
     pub listen_interval: Option<u16>,
+    /// The access categories in which a frame of the dozing client triggers the delivery of the packets that
+    /// are kept in them (U-APSD), after which the client dozes again; none by default, as with Linux. Packets
+    /// in them do not keep the client awake.
+    pub uapsd: Vec<CategoryName>,
+}
+
+/// An access category.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CategoryName {
+    /// AC_BK.
+    Background,
+    /// AC_BE.
+    BestEffort,
+    /// AC_VI.
+    Video,
+    /// AC_VO.
+    Voice,
 }
 
 /// The procedure by which a client finds access points.

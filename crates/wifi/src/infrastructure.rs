@@ -21,6 +21,7 @@ mod message;
 mod power_save;
 mod station;
 mod traffic_indication;
+mod uapsd;
 
 pub use access_point::{AccessPoint, AccessPointConfig, AccessPointEvent};
 pub use config::{HandoverTrigger, InvalidInfrastructure, Scan, StationConfig, check_access_points};
@@ -30,6 +31,7 @@ pub use message::{Announcement, ErpInformation, InvalidSsid, ManagementMessage, 
 pub use power_save::PowerSaveConfig;
 pub use station::{Client, StationEvent};
 pub use traffic_indication::TrafficIndication;
+pub use uapsd::{END_OF_SERVICE, Uapsd};
 
 use whimbrel_units::Instant;
 

@@ -2,6 +2,7 @@
 
 use whimbrel_netsim::medium::{InfrastructureConfig, InvalidRole, StationRole};
 use whimbrel_wifi::MacAddress;
+use whimbrel_wifi::edca::AccessCategory;
 use whimbrel_wifi::infrastructure::{
     AccessPointConfig, HandoverTrigger, InvalidInfrastructure, PowerSaveConfig, Scan, Ssid, StationConfig,
 };
@@ -157,6 +158,15 @@ fn access_point(
     })
 }
 
+fn category(name: keys::CategoryName) -> AccessCategory {
+    match name {
+        keys::CategoryName::Background => AccessCategory::Background,
+        keys::CategoryName::BestEffort => AccessCategory::BestEffort,
+        keys::CategoryName::Video => AccessCategory::Video,
+        keys::CategoryName::Voice => AccessCategory::Voice,
+    }
+}
+
 fn client_role(
     scenario: &Scenario,
     wifi: &Wifi,
@@ -203,11 +213,12 @@ fn client_role(
         },
         (_, default) => default,
     };
-    let power_save = client.power_save.map(|keys| {
+    let power_save = client.power_save.as_ref().map(|keys| {
         let linux = PowerSaveConfig::default();
         PowerSaveConfig {
             timeout: keys.timeout.map_or(linux.timeout, |time| time.0),
             listen_interval: keys.listen_interval.unwrap_or(linux.listen_interval),
+            uapsd: keys.uapsd.iter().fold(linux.uapsd, |set, &name| set.with(category(name))),
         }
     });
     // Twenty attempts are three packets that find their rate late, for which no client of today leaves.

@@ -64,11 +64,21 @@ impl<R: Random> Edca<R> {
         self.backlog == [0; 4]
     }
 
-    /// Packets for a receiver that dozes wait, or no longer.
-    pub fn set_paused(&mut self, now: Instant, receiver: MacAddress, is_paused: bool) {
+    /// Packets for a receiver that dozes wait, or no longer, if `categories` is true of their category.
+    pub fn set_paused(
+        &mut self,
+        now: Instant,
+        receiver: MacAddress,
+        categories: impl Fn(AccessCategory) -> bool,
+        is_paused: bool,
+    ) {
         for number in 0..self.sessions.len() {
             let session = &mut self.sessions[number];
-            if session.receiver != receiver || session.is_management || session.is_paused == is_paused {
+            if !categories(session.category)
+                || session.receiver != receiver
+                || session.is_management
+                || session.is_paused == is_paused
+            {
                 continue;
             }
             session.is_paused = is_paused;

@@ -6,6 +6,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{
     Announcement, ErpInformation, ManagementMessage, ManagementTransmit, Ssid, Status, TrafficIndication,
+    Uapsd,
 };
 use crate::frame::MacAddress;
 use crate::phy::Rate;
@@ -101,6 +102,8 @@ struct Member {
     id: u16,
     /// Beacons from one that it listens to, while it dozes, to the next.
     listen_interval: u16,
+    /// Categories in which its frames trigger the delivery of kept packets.
+    uapsd: Uapsd,
 }
 
 /// The management of an access point: beacons, probe responses, authentication, association.
@@ -168,10 +171,10 @@ impl AccessPoint {
                 let status = if is_full { Status::TooManyStations } else { Status::Success };
                 self.answer(now, from, ManagementMessage::AuthenticationResponse(status));
             }
-            ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval }
+            ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval, uapsd }
                 if ssid == self.config.ssid =>
             {
-                self.associate(now, from, previous, is_erp, listen_interval);
+                self.associate(now, from, previous, is_erp, (listen_interval, uapsd));
             }
             ManagementMessage::AssociationRequest { .. } => {
                 let message = ManagementMessage::AssociationResponse { status: Status::Failure, id: 0 };
@@ -193,7 +196,7 @@ impl AccessPoint {
         station: MacAddress,
         previous: Option<MacAddress>,
         is_erp: bool,
-        listen_interval: u16,
+        (listen_interval, uapsd): (u16, Uapsd),
     ) {
         let Some(&state) = self.stations.get(&station) else {
             // Class 2 frame of a station that is not authenticated (section 11.3).
@@ -208,7 +211,7 @@ impl AccessPoint {
             let message = ManagementMessage::AssociationResponse { status: Status::TooManyStations, id: 0 };
             return self.answer(now, station, message);
         };
-        self.stations.insert(station, Some(Member { id, listen_interval }));
+        self.stations.insert(station, Some(Member { id, listen_interval, uapsd }));
         if state.is_none() {
             self.events.push_back(AccessPointEvent::Associated { station, previous });
         }
@@ -279,9 +282,22 @@ impl AccessPoint {
 
     /// The time for which packets for a dozing station are kept, as in Linux (`sta_info_buffer_expired`).
     pub fn lifetime(&self, station: MacAddress) -> Duration {
-        let member = self.stations.get(&station).copied().flatten();
-        let listens = u64::from(member.map_or(1, |member| member.listen_interval));
+        let listens = u64::from(self.member(station).map_or(1, |member| member.listen_interval));
         self.config.power_save_lifetime.max(self.config.beacon_interval * listens * 2)
+    }
+
+    fn member(&self, station: MacAddress) -> Option<Member> {
+        self.stations.get(&station).copied().flatten()
+    }
+
+    /// The categories in which frames of a station trigger the delivery of kept packets.
+    pub fn delivered_to(&self, station: MacAddress) -> Uapsd {
+        self.member(station).map_or(Uapsd::default(), |member| member.uapsd)
+    }
+
+    /// Ends a service period of a station for which nothing is kept.
+    pub fn end_service(&mut self, station: MacAddress) {
+        self.send(station, ManagementMessage::ServiceEnd);
     }
 
     /// Group frames are kept, or not.

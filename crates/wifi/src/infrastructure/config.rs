@@ -151,7 +151,7 @@ impl StationConfig {
         if time.is_zero() {
             return invalid(parameter, "a time above 0");
         }
-        if let Some(PowerSaveConfig { timeout, listen_interval }) = self.power_save {
+        if let Some(PowerSaveConfig { timeout, listen_interval, .. }) = self.power_save {
             if timeout.is_zero() {
                 return invalid("power_save.timeout", "a time above 0");
             }

@@ -5,7 +5,7 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::TrafficIndication;
+use super::{TrafficIndication, Uapsd};
 use crate::frame::MacAddress;
 
 /// The name of a network: up to 32 bytes.
@@ -137,6 +137,8 @@ pub enum ManagementMessage {
         is_erp: bool,
         /// Beacons from one that the station listens to, while it dozes, to the next.
         listen_interval: u16,
+        /// Categories in which the station requests automatic delivery.
+        uapsd: Uapsd,
     },
     /// The answer to either.
     AssociationResponse {
@@ -154,6 +156,8 @@ pub enum ManagementMessage {
         /// The power management bit: the station dozes from now on.
         is_dozing: bool,
     },
+    /// A QoS null frame of an access point that ends a service period without packets.
+    ServiceEnd,
 }
 
 impl ManagementMessage {
@@ -182,7 +186,7 @@ impl ManagementMessage {
             Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 11,
             Self::Deauthentication => 12,
             // Of a data frame.
-            Self::Null { .. } => 12,
+            Self::Null { .. } | Self::ServiceEnd => 12,
         }
     }
 
@@ -200,13 +204,14 @@ impl ManagementMessage {
             Self::ProbeResponse(content) => announcement(content),
             Self::ProbeRequest { ssid } => ssid.as_ref().map_or(2, element) + Self::RATES,
             Self::AuthenticationRequest | Self::AuthenticationResponse(_) => 6,
-            Self::AssociationRequest { ssid, previous, is_erp, .. } => {
+            Self::AssociationRequest { ssid, previous, is_erp, uapsd, .. } => {
                 let rates = Self::rates(*is_erp).len() as u32;
-                4 + if previous.is_some() { 6 } else { 0 } + element(ssid) + rates
+                let delivery = if uapsd.is_empty() { 0 } else { Uapsd::ELEMENT_BYTES };
+                4 + if previous.is_some() { 6 } else { 0 } + element(ssid) + rates + delivery
             }
             Self::AssociationResponse { .. } => 6 + Self::RATES,
             // QoS control instead of a body.
-            Self::Disassociation | Self::Deauthentication | Self::Null { .. } => 2,
+            Self::Disassociation | Self::Deauthentication | Self::Null { .. } | Self::ServiceEnd => 2,
         }
     }
 
@@ -243,13 +248,16 @@ impl ManagementMessage {
             }
             Self::AuthenticationRequest => words(out, &[OPEN_SYSTEM, 1, 0]),
             Self::AuthenticationResponse(status) => words(out, &[OPEN_SYSTEM, 2, status.code()]),
-            Self::AssociationRequest { ssid, previous, is_erp, listen_interval } => {
+            Self::AssociationRequest { ssid, previous, is_erp, listen_interval, uapsd } => {
                 words(out, &[CAPABILITIES, listen_interval]);
                 if let Some(previous) = previous {
                     out.extend(previous.0);
                 }
                 ssid.encode(out);
                 out.extend(Self::rates(is_erp));
+                if !uapsd.is_empty() {
+                    uapsd.encode(out);
+                }
             }
             Self::AssociationResponse { status, id } => {
                 // The two highest bits of an identifier are set (7.3.1.8).
@@ -259,7 +267,7 @@ impl ManagementMessage {
             // Class 2 and class 3 frames of a station that is not authenticated, or not associated (7.3.1.7).
             Self::Deauthentication => words(out, &[6]),
             Self::Disassociation => words(out, &[7]),
-            Self::Null { .. } => {}
+            Self::Null { .. } | Self::ServiceEnd => {}
         }
     }
 }

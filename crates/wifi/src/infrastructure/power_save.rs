@@ -7,7 +7,8 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::TrafficIndication;
+use super::{TrafficIndication, Uapsd};
+use crate::edca::AccessCategory;
 
 /// Parameters of a client that saves power.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,12 +17,15 @@ pub struct PowerSaveConfig {
     pub timeout: Duration,
     /// A dozing client wakes up for each beacon whose number is a multiple of this, and before group frames.
     pub listen_interval: u16,
+    /// Categories in which own frames trigger the delivery of kept packets. Packets in them do not keep the
+    /// client awake.
+    pub uapsd: Uapsd,
 }
 
 impl Default for PowerSaveConfig {
     /// The values of Linux (`ieee80211_recalc_ps`): 100 ms, and every beacon.
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(100), listen_interval: 1 }
+        Self { timeout: Duration::from_millis(100), listen_interval: 1, uapsd: Uapsd::default() }
     }
 }
 
@@ -35,6 +39,8 @@ enum State {
     Announcing,
     /// The radio is off until this instant.
     Dozing(Instant),
+    /// The radio is on for a service period, until its end or this instant.
+    Served(Instant),
     /// The radio is on for a beacon, and for the group frames after it.
     Listening,
 }
@@ -70,20 +76,42 @@ impl PowerSave {
         matches!(self.state, State::Dozing(_))
     }
 
-    /// The client sends, or has received a packet.
-    pub(super) fn handle_traffic(&mut self, now: Instant) {
-        if let State::Awake(Some(until)) = &mut self.state {
+    /// `true` if frames of the client have the power management bit: the access point goes on to keep packets
+    /// for it.
+    pub(super) const fn is_announced(&self) -> bool {
+        matches!(self.state, State::Dozing(_) | State::Listening | State::Served(_))
+    }
+
+    /// The client sends, or has received a packet; of a known category, or of any.
+    pub(super) fn handle_traffic(&mut self, now: Instant, category: Option<AccessCategory>) {
+        let is_delivered = match category {
+            Some(category) => self.config.uapsd.contains(category),
+            None => !self.config.uapsd.is_empty(),
+        };
+        if let State::Awake(Some(until)) = &mut self.state
+            && !is_delivered
+        {
             *until = now + self.config.timeout;
         }
     }
 
     /// The client has a packet to send. Frames without the power management bit tell the access point that it
-    /// is awake.
-    pub(super) fn handle_own_packet(&mut self, now: Instant) {
-        if matches!(self.state, State::Dozing(_) | State::Listening) {
-            self.state = State::Awake(Some(now + self.config.timeout));
+    /// is awake. With the bit, in some categories, they trigger a service period.
+    pub(super) fn handle_own_packet(&mut self, now: Instant, category: AccessCategory) {
+        let until = now + self.config.timeout;
+        if self.is_announced() {
+            let is_trigger = self.config.uapsd.contains(category);
+            self.state = if is_trigger { State::Served(until) } else { State::Awake(Some(until)) };
         }
-        self.handle_traffic(now);
+        self.handle_traffic(now, Some(category));
+    }
+
+    /// The access point has ended a service period. `is_idle` if the MAC has nothing to send: else its next
+    /// frame triggers another one.
+    pub(super) fn handle_service_end(&mut self, now: Instant, is_idle: bool) {
+        if matches!(self.state, State::Served(_)) && is_idle {
+            self.doze(now);
+        }
     }
 
     /// A group frame arrived, behind which there are more or not.
@@ -118,7 +146,10 @@ impl PowerSave {
         let has_packets = indication.names(id);
         match self.state {
             State::Awake(None) => self.state = State::Awake(Some(now + self.config.timeout)),
-            State::Listening if has_packets => self.state = State::Awake(Some(now + self.config.timeout)),
+            State::Listening | State::Served(_) if has_packets => {
+                self.state = State::Awake(Some(now + self.config.timeout));
+            }
+            State::Served(_) if indication.announces_group() => self.state = State::Listening,
             State::Listening if indication.announces_group() => return,
             State::Listening => return self.doze(now),
             _ => {}
@@ -148,6 +179,8 @@ impl PowerSave {
                 self.null = Some(true);
             }
             State::Dozing(until) if until <= now => self.state = State::Listening,
+            // The trigger was lost.
+            State::Served(until) if until <= now => self.doze(now),
             _ => {}
         }
     }
@@ -156,7 +189,7 @@ impl PowerSave {
     pub(super) const fn poll_timeout(&self) -> Option<Instant> {
         match self.state {
             State::Awake(until) => until,
-            State::Dozing(until) => Some(until),
+            State::Dozing(until) | State::Served(until) => Some(until),
             _ => None,
         }
     }

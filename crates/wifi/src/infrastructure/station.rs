@@ -11,7 +11,7 @@ use whimbrel_units::{Duration, Instant};
 pub use self::event::StationEvent;
 use super::power_save::PowerSave;
 use super::{
-    Announcement, HandoverReport, ManagementMessage, ManagementTransmit, Scan, StationConfig, Status,
+    Announcement, HandoverReport, ManagementMessage, ManagementTransmit, Scan, StationConfig, Status, Uapsd,
 };
 use crate::Random;
 use crate::frame::MacAddress;
@@ -191,7 +191,8 @@ impl<R: Random + Clone> Client<R> {
             ManagementMessage::ProbeRequest { .. }
             | ManagementMessage::AuthenticationRequest
             | ManagementMessage::AssociationRequest { .. }
-            | ManagementMessage::Null { .. } => {}
+            | ManagementMessage::Null { .. }
+            | ManagementMessage::ServiceEnd => {}
         }
     }
 
@@ -443,8 +444,9 @@ impl<R: Random + Clone> Client<R> {
                 let previous = self.previous.map(|previous| previous.address);
                 let StationConfig { ssid, is_erp, power_save, .. } = self.config;
                 let listen_interval = power_save.map_or(1, |power_save| power_save.listen_interval);
+                let uapsd = power_save.map_or(Uapsd::default(), |power_save| power_save.uapsd);
                 let message =
-                    ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval };
+                    ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval, uapsd };
                 (candidate, message)
             }
             _ => return,

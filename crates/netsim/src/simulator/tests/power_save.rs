@@ -1,6 +1,7 @@
 //! Clients of 802.11ax that save power, and group frames.
 
-use whimbrel_wifi::infrastructure::{AccessPointConfig, PowerSaveConfig, StationConfig};
+use whimbrel_wifi::edca::AccessCategory;
+use whimbrel_wifi::infrastructure::{AccessPointConfig, PowerSaveConfig, StationConfig, Uapsd};
 use whimbrel_wifi::mobility::Presence;
 use whimbrel_wifi::propagation::success_probability;
 use whimbrel_wifi::{MacAddress, Rate};
@@ -13,6 +14,8 @@ use crate::{MediumLoss, StationIndex};
 
 const INTERVAL: f64 = 102.4;
 const GROUP: FlowId = FlowId(9);
+/// Flows of category voice, from a client and to it.
+const VOICE: [FlowId; 2] = [FlowId(10), FlowId(11)];
 
 /// An access point and clients, associated within the first second.
 struct Cell {
@@ -47,7 +50,9 @@ impl Cell {
         let site = site((0..roles.len()).map(|number| (at_metre(number as f64), presence(number))));
         let roles = InfrastructureConfig::new(roles);
         let count = roles.roles.len();
-        let medium = QosMedium::with_infrastructure(site, config(), &roles).expect("sound roles");
+        let categories = VOICE.map(|flow| (flow, AccessCategory::Voice)).into();
+        let config = QosConfig { categories, ..config() };
+        let medium = QosMedium::with_infrastructure(site, config, &roles).expect("sound roles");
         let mut simulator = simulator();
         let (_, nodes, stations) = add_stations(&mut simulator, medium, count, 1_000);
         Self { simulator, nodes, stations }
@@ -174,7 +179,7 @@ fn packets_that_were_kept_for_too_long_are_lost() {
         let times = [3_010.0, 3_500.0, 3_510.0];
         let [sink] = cell.flow(FLOW, 0, [1], &times);
         cell.simulator.run_until(Instant::from_secs(10));
-        assert_eq!(cell.delays(sink, &times), []);
+        assert!(cell.delays(sink, &times).is_empty());
         let losses = &cell.simulator.agent(sink).losses;
         assert_eq!(losses.len(), 3);
         let cause = LossCause::Medium(cell.stations[0], MediumLoss::PowerSave);
@@ -185,6 +190,74 @@ fn packets_that_were_kept_for_too_long_are_lost() {
         }
         assert_eq!(cell.simulator.packets_in_network(), 0);
     }
+}
+
+/// A client whose frames of category voice trigger deliveries in it.
+fn with_delivery() -> PowerSaveConfig {
+    PowerSaveConfig { uapsd: Uapsd::default().with(AccessCategory::Voice), ..PowerSaveConfig::default() }
+}
+
+/// The share of the time until `end` that the client dozes, from 3 s on.
+fn share_of_doze(cell: &mut Cell, end: u64) -> f64 {
+    let instants = 30_000..end * 10_000;
+    let count = (end * 10_000 - 30_000) as f64;
+    let dozes = instants.filter(|&tenth| {
+        cell.simulator.run_until(Instant::from_nanos(tenth * 100_000));
+        let medium: &QosMedium = cell.simulator.medium(cell.stations[0].medium()).unwrap();
+        medium.is_dozing(StationIndex(1))
+    });
+    dozes.count() as f64 / count
+}
+
+/// The law of automatic delivery: with a call's packets 20 ms apart in both directions, one for the client
+/// waits for the client's next one, 0 to 20 ms, and the client dozes in between. The packets are 20 ms and
+/// 40 us apart, so that they come at 500 phases. Without the delivery, the call keeps the client awake.
+#[test]
+fn packets_of_a_call_wait_for_the_clients_next_one() {
+    for (client, longest) in [(with_delivery(), 20.0), (PowerSaveConfig::default(), 2.0)] {
+        let mut cell = Cell::new(2, &[Some(client)]);
+        let (up, down) = (every(20.0, 510), every(20.04, 500));
+        let [server] = cell.flow(VOICE[0], 1, [0], &up);
+        let [phone] = cell.flow(VOICE[1], 0, [1], &down);
+        let dozes = share_of_doze(&mut cell, 13);
+        cell.simulator.run_until(Instant::from_secs(14));
+        let [up, down] = [cell.delays(server, &up), cell.delays(phone, &down)];
+        assert_eq!((up.len(), down.len()), (510, 500));
+        assert!(up.iter().all(|delay| *delay < 2.0), "{up:?}");
+        if longest > 2.0 {
+            let distance = distance_to_uniform(down, longest);
+            assert!(distance < 0.04, "{distance}");
+            assert!(dozes > 0.85, "{dozes}");
+        } else {
+            assert!(down[3..].iter().all(|delay| *delay < longest), "{down:?}");
+            assert!(dozes < 0.01, "{dozes}");
+        }
+        assert_eq!(cell.simulator.packets_in_network(), 0);
+    }
+}
+
+/// If nothing is kept, a null frame of the access point ends the service period.
+#[test]
+fn a_trigger_without_packets_is_answered_by_the_end_of_its_period() {
+    let mut cell = Cell::new(2, &[Some(with_delivery())]);
+    let up = every(20.0, 500);
+    let [server] = cell.flow(VOICE[0], 1, [0], &up);
+    assert!(share_of_doze(&mut cell, 13) > 0.9);
+    assert_eq!(cell.delays(server, &up).len(), 500);
+}
+
+/// Packets of another category wait for a beacon, as without automatic delivery.
+#[test]
+fn automatic_delivery_concerns_its_categories_alone() {
+    let mut cell = Cell::new(2, &[Some(with_delivery())]);
+    let times = every(500.0, 128);
+    let [sink] = cell.flow(FLOW, 0, [1], &times);
+    let up = every(200.0, 320);
+    let [server] = cell.flow(VOICE[0], 1, [0], &up);
+    cell.simulator.run_until(Instant::from_secs(70));
+    let distance = distance_to_uniform(cell.delays(sink, &times), INTERVAL);
+    assert!(distance < 0.03, "{distance}");
+    assert_eq!(cell.delays(server, &up).len(), 320);
 }
 
 /// Group frames wait for a DTIM, at most every third beacon here, if any client dozes; then all follow, also

@@ -14,7 +14,13 @@ fn access_point(max_stations: usize) -> AccessPoint {
 }
 
 fn request(previous: Option<MacAddress>) -> ManagementMessage {
-    ManagementMessage::AssociationRequest { ssid: ssid(), previous, is_erp: true, listen_interval: 1 }
+    ManagementMessage::AssociationRequest {
+        ssid: ssid(),
+        previous,
+        is_erp: true,
+        listen_interval: 1,
+        uapsd: Uapsd::default(),
+    }
 }
 
 fn answer(ap: &mut AccessPoint, station: u32, message: ManagementMessage) -> ManagementMessage {
@@ -167,8 +173,13 @@ fn announced(ap: &mut AccessPoint) -> Option<ErpInformation> {
 
 fn join(ap: &mut AccessPoint, station: u32, is_erp: bool) {
     answer(ap, station, ManagementMessage::AuthenticationRequest);
-    let request =
-        ManagementMessage::AssociationRequest { ssid: ssid(), previous: None, is_erp, listen_interval: 1 };
+    let request = ManagementMessage::AssociationRequest {
+        ssid: ssid(),
+        previous: None,
+        is_erp,
+        listen_interval: 1,
+        uapsd: Uapsd::default(),
+    };
     let response = answer(ap, station, request);
     assert!(matches!(response, ManagementMessage::AssociationResponse { status: Status::Success, .. }));
 }

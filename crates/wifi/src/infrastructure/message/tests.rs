@@ -1,4 +1,5 @@
 use super::*;
+use crate::edca::AccessCategory;
 use std::string::ToString;
 use std::vec::Vec;
 
@@ -27,19 +28,32 @@ fn bodies_have_their_fixed_fields_and_elements() {
         ManagementMessage::ProbeRequest { ssid: Some(ssid) },
         ManagementMessage::ProbeRequest { ssid: None },
         ManagementMessage::AuthenticationRequest,
-        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: true, listen_interval: 1 },
+        ManagementMessage::AssociationRequest {
+            ssid,
+            previous: None,
+            is_erp: true,
+            listen_interval: 1,
+            uapsd: Uapsd::default(),
+        },
         ManagementMessage::AssociationRequest {
             ssid,
             previous: Some(MacAddress::station(1)),
             is_erp: true,
-            listen_interval: 1,
+            listen_interval: 10,
+            uapsd: Uapsd::default().with(AccessCategory::Voice),
         },
         ManagementMessage::AssociationResponse { status: Status::Success, id: 1 },
         ManagementMessage::Deauthentication,
         ManagementMessage::Beacon(Announcement { erp: Some(ErpInformation::default()), ..announcement }),
-        ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false, listen_interval: 1 },
+        ManagementMessage::AssociationRequest {
+            ssid,
+            previous: None,
+            is_erp: false,
+            listen_interval: 1,
+            uapsd: Uapsd::default(),
+        },
     ];
-    assert_eq!(messages.map(|message| message.size()), [37, 31, 16, 12, 6, 20, 26, 16, 2, 40, 16]);
+    assert_eq!(messages.map(|message| message.size()), [37, 31, 16, 12, 6, 20, 35, 16, 2, 40, 16]);
     assert_eq!(messages.map(|message| message.subtype()), [8, 5, 4, 4, 11, 0, 2, 1, 12, 8, 0]);
     for message in messages {
         let mut bytes = Vec::new();
@@ -73,6 +87,20 @@ fn a_beacon_has_its_fields_in_network_form() {
     assert_eq!(bytes[..6], [1, 0, 17, 0, 0, 0xc0]);
 }
 
+/// The listen interval, and the WMM information element with the bits of voice and best effort.
+#[test]
+fn a_request_has_the_listen_interval_and_the_categories_of_automatic_delivery() {
+    let categories = [AccessCategory::Voice, AccessCategory::BestEffort];
+    let uapsd = categories.into_iter().fold(Uapsd::default(), Uapsd::with);
+    let ssid = Ssid::new("abcd").unwrap();
+    let mut bytes = Vec::new();
+    let (previous, is_erp, listen_interval) = (None, true, 10);
+    ManagementMessage::AssociationRequest { ssid, previous, is_erp, listen_interval, uapsd }
+        .encode(Instant::ZERO, &mut bytes);
+    assert_eq!(bytes[..4], [1, 0, 10, 0]);
+    assert_eq!(bytes[bytes.len() - 9..], [221, 7, 0x00, 0x50, 0xf2, 2, 0, 1, 0b1001]);
+}
+
 #[test]
 fn stations_without_ofdm_are_announced_in_the_erp_information_element() {
     let ssid = Ssid::new("abcd").unwrap();
@@ -97,7 +125,13 @@ fn stations_without_ofdm_are_announced_in_the_erp_information_element() {
     }
     // The rates of 802.11b only.
     let mut bytes = Vec::new();
-    ManagementMessage::AssociationRequest { ssid, previous: None, is_erp: false, listen_interval: 1 }
-        .encode(Instant::ZERO, &mut bytes);
+    ManagementMessage::AssociationRequest {
+        ssid,
+        previous: None,
+        is_erp: false,
+        listen_interval: 1,
+        uapsd: Uapsd::default(),
+    }
+    .encode(Instant::ZERO, &mut bytes);
     assert_eq!(bytes[bytes.len() - 6..], [1, 4, 0x82, 0x84, 0x8b, 0x96]);
 }

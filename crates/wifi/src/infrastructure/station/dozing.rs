@@ -5,6 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use super::super::{ManagementMessage, ManagementTransmit, TrafficIndication};
 use super::{Client, State};
 use crate::Random;
+use crate::edca::AccessCategory;
 
 impl<R: Random + Clone> Client<R> {
     /// `true` if the radio is off to save power.
@@ -12,10 +13,29 @@ impl<R: Random + Clone> Client<R> {
         self.power_save.as_ref().is_some_and(super::PowerSave::is_dozing)
     }
 
-    /// The station has a packet to send, and is awake from now on.
-    pub fn handle_own_packet(&mut self, now: Instant) {
+    /// `true` if frames of the station have the power management bit.
+    pub fn announces_doze(&self) -> bool {
+        self.power_save.as_ref().is_some_and(super::PowerSave::is_announced)
+    }
+
+    /// The station has a packet to send, and its radio is on from now on.
+    pub fn handle_own_packet(&mut self, now: Instant, category: AccessCategory) {
         if let Some(power_save) = &mut self.power_save {
-            power_save.handle_own_packet(now);
+            power_save.handle_own_packet(now, category);
+        }
+    }
+
+    /// A data frame of the access point arrived.
+    pub fn handle_packet_of(&mut self, now: Instant, category: AccessCategory) {
+        if let Some(power_save) = &mut self.power_save {
+            power_save.handle_traffic(now, Some(category));
+        }
+    }
+
+    /// The access point has ended a service period. `is_idle` if the MAC has nothing to send.
+    pub fn handle_service_end(&mut self, now: Instant, is_idle: bool) {
+        if let Some(power_save) = &mut self.power_save {
+            power_save.handle_service_end(now, is_idle);
         }
     }
 
@@ -37,7 +57,7 @@ impl<R: Random + Clone> Client<R> {
     pub(super) fn handle_contact(&mut self, now: Instant) {
         self.last_contact = now;
         if let Some(power_save) = &mut self.power_save {
-            power_save.handle_traffic(now);
+            power_save.handle_traffic(now, None);
         }
     }
 

@@ -17,6 +17,7 @@ use whimbrel_wifi::{MacAddress, Rate, SplitMix64};
 
 use super::in_flight::InFlight;
 use super::managed::{Machine, Managed};
+use super::qos::Trigger;
 use super::role::{InfrastructureConfig, StationRole};
 use crate::StationIndex;
 use crate::medium::{Association, MediumIo, Observation};
@@ -52,6 +53,8 @@ pub(super) struct Infrastructure {
     pub(super) drowsy: Vec<StationIndex>,
     /// Access points that have learnt that a client dozes or is awake, or that have lost it.
     pub(super) learnt: VecDeque<(StationIndex, StationIndex)>,
+    /// Frames of dozing clients that trigger service periods.
+    pub(super) triggers: VecDeque<Trigger>,
     /// Stations that protect their OFDM frames from now on, or no longer.
     pub(super) protected: Vec<(StationIndex, bool)>,
     /// Protection of the OFDM frames of the stations that do; `None` if access points announce nothing.
@@ -86,6 +89,7 @@ impl Infrastructure {
             leaving: Vec::new(),
             drowsy: Vec::new(),
             learnt: VecDeque::new(),
+            triggers: VecDeque::new(),
             protected: Vec::new(),
             protection: config.protection,
             power: 0.0,

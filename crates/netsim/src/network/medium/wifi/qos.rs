@@ -10,6 +10,7 @@ mod content;
 mod dozing;
 mod noted;
 mod roaming;
+mod service;
 mod supply;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use whimbrel_wifi::{Frame, FrameKind, MacAddress, SplitMix64};
 
 use self::content::{Contents, Noise};
 use self::roaming::Roaming;
+pub(super) use self::service::Trigger;
 use self::supply::{Macs, Supply};
 use super::infrastructure::MESSAGE;
 use super::monitor::Monitor;
@@ -195,6 +197,7 @@ impl QosMedium {
             self.stations.address_message(station, out);
         }
         self.mark_group(station, out);
+        self.mark_service(station, out);
         if self.is_captured {
             let place = captured::Place {
                 phy: &self.config.mac.phy,
@@ -266,8 +269,10 @@ impl Stations {
         }
         self.supply_messages(now, station, io);
         self.follow_clients(now, io);
+        self.follow_triggers(now, io);
         self.reattach(now, station, io);
         if is_done {
+            self.end_services(now, station);
             let Self { machines, payloads, supply, roaming, .. } = self;
             let mut macs = Macs { machines, payloads, roaming: roaming.as_deref_mut() };
             supply.refill(now, station, &mut macs, io);
@@ -354,7 +359,9 @@ impl Listener for Reception<'_, '_> {
         if let (Some(roaming), FrameKind::Data | FrameKind::Aggregate) = (roaming, frame.kind)
             && (0..ppdu.mpdus.len()).any(|place| received.contains(place))
         {
-            roaming.all.handle_data_frame(now, station, frame, self.io);
+            let is_whole = (0..ppdu.mpdus.len()).all(|place| received.contains(place));
+            let outcome = (is_whole, machine.has_no_packets());
+            roaming.all.handle_data_frame(now, station, frame, outcome, self.io);
         }
         if let Some(monitor) = monitor {
             let is_receiver = frame.receiver == machine.address();

@@ -83,7 +83,7 @@ pub(super) fn capture(
     };
     if message.is_some() {
         // A null frame is a data frame.
-        let is_null = frame.addressing.flags.contains(Flags::TO_DS);
+        let is_null = frame.addressing.flags.0 & (Flags::TO_DS.0 | Flags::FROM_DS.0) != 0;
         let kind = if is_null { FrameKind::Data } else { frame.kind };
         return io.capture(OnAir { frame: Frame { kind, ..*frame }, message, ..on_air });
     }

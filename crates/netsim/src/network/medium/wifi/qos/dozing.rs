@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use whimbrel_units::Instant;
 use whimbrel_wifi::edca::{AccessCategory, Ppdu};
 use whimbrel_wifi::frame::bytes::Flags;
-use whimbrel_wifi::infrastructure::ManagementMessage;
+use whimbrel_wifi::infrastructure::{END_OF_SERVICE, ManagementMessage, Uapsd};
 use whimbrel_wifi::{Frame, FrameKind, MacAddress};
 
 use super::super::infrastructure::{Infrastructure, MESSAGE};
 use super::super::managed::Machine;
 use super::roaming::Roaming;
+use super::service::{Trigger, category_of};
 use super::supply::Macs;
 use super::{QosMedium, Reception, Stations};
 use crate::StationIndex;
@@ -26,36 +27,63 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    fn has(&self, point: StationIndex, receiver: Option<StationIndex>) -> bool {
-        self.queues.get(&(point, receiver)).is_some_and(|queues| queues.iter().any(|queue| !queue.is_empty()))
+    /// `true` if packets of these categories are kept.
+    pub(super) fn has(&self, point: StationIndex, receiver: Option<StationIndex>, categories: Uapsd) -> bool {
+        let Some(queues) = self.queues.get(&(point, receiver)) else { return false };
+        let mut all = AccessCategory::ALL.into_iter();
+        all.any(|category| categories.contains(category) && !queues[category as usize].is_empty())
     }
 }
 
 impl Infrastructure {
     /// A client has a packet to send.
-    fn handle_own_packet(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
+    fn handle_own_packet(
+        &mut self,
+        now: Instant,
+        station: StationIndex,
+        category: AccessCategory,
+        io: &mut MediumIo<'_>,
+    ) {
         if let Machine::Client(client) = &mut self.stations[station.index()].machine
             && client.config().power_save.is_some()
         {
-            client.handle_own_packet(now);
+            client.handle_own_packet(now, category);
             self.drain(now, station, io);
         }
     }
 
-    /// A station has received a data frame: the power management bit of one for an access point is not set,
-    /// and group frames tell the client whether there are more.
+    /// A station has received a data frame. The power management bit tells an access point that the client is
+    /// awake, or the frame triggers a service period. A client learns from group frames whether there are
+    /// more, and from frames for itself whether the service period ends; `is_whole` if no MPDU is to be
+    /// repeated, and `is_idle` if the MAC has nothing to send.
     pub(super) fn handle_data_frame(
         &mut self,
         now: Instant,
         station: StationIndex,
         frame: &Frame,
+        (is_whole, is_idle): (bool, bool),
         io: &mut MediumIo<'_>,
     ) {
+        let sender = self.number(frame.transmitter);
         let own = self.address(station);
         let is_group = frame.receiver.is_group();
         match &mut self.stations[station.index()].machine {
             Machine::AccessPoint(point) if frame.receiver == own && point.is_dozing(frame.transmitter) => {
+                if frame.addressing.flags.contains(Flags::POWER_MANAGEMENT) {
+                    let category = category_of(frame.addressing.identifier);
+                    let trigger = |client| Trigger { point: station, client, category };
+                    self.triggers.extend(sender.map(trigger));
+                    return;
+                }
                 point.handle_power_management(frame.transmitter, false);
+            }
+            Machine::Client(client)
+                if frame.receiver == own && client.access_point() == Some(frame.transmitter) =>
+            {
+                client.handle_packet_of(now, category_of(frame.addressing.identifier));
+                if is_whole && frame.addressing.identifier & END_OF_SERVICE != 0 {
+                    client.handle_service_end(now, is_idle);
+                }
             }
             Machine::Client(client) if is_group && client.access_point() == Some(frame.transmitter) => {
                 client.handle_group(now, frame.addressing.flags.contains(Flags::MORE_DATA));
@@ -129,7 +157,9 @@ impl QosMedium {
     /// A client has a packet to send, and is awake from now on.
     pub(super) fn handle_own_packet(&mut self, now: Instant, station: StationIndex, io: &mut MediumIo<'_>) {
         if let Some(roaming) = &mut self.stations.roaming {
-            roaming.all.handle_own_packet(now, station, io);
+            let lane = io.lane(station, io.last_lane(station));
+            let category = AccessCategory::ALL[usize::from(lane.class)];
+            roaming.all.handle_own_packet(now, station, category, io);
             self.follow_doze(now, io);
         }
     }
@@ -194,11 +224,14 @@ impl Stations {
         }
         let machine = &self.machines[station.index()];
         let is_kept = |client: MacAddress| {
-            all.number(client).is_some_and(|client| kept.has(station, Some(client)))
-                || AccessCategory::ALL.into_iter().any(|category| machine.waiting(client, category) > 0)
+            let announced = point.delivered_to(client).announced();
+            let mut categories =
+                AccessCategory::ALL.into_iter().filter(|&category| announced.contains(category));
+            all.number(client).is_some_and(|client| kept.has(station, Some(client), announced))
+                || categories.any(|category| machine.waiting(client, category) > 0)
         };
         let clients: Vec<_> = point.dozing().map(|client| (client, is_kept(client))).collect();
-        let has_group = kept.has(station, None);
+        let has_group = kept.has(station, None, Uapsd::ALL);
         let Machine::AccessPoint(point) = &mut all.stations[station.index()].machine else { return };
         clients.into_iter().for_each(|(client, is_kept)| point.keep_for(client, is_kept));
         point.keep_group(has_group);
@@ -219,7 +252,7 @@ impl Stations {
             Some(ManagementMessage::Beacon(content))
                 if content.traffic.as_ref().is_some_and(|traffic| traffic.announces_group()) =>
             {
-                self.release_kept(now, station, None, io);
+                self.release_kept(now, station, None, Uapsd::ALL, io);
             }
             Some(&ManagementMessage::Null { is_dozing }) => {
                 let is_idle = self.machines[station.index()].has_no_packets();
@@ -242,9 +275,10 @@ impl Stations {
                 continue;
             };
             let is_dozing = point.is_dozing(address);
-            self.machines[station.index()].set_paused(now, address, is_dozing);
+            self.machines[station.index()].set_paused(now, address, |_| true, is_dozing);
+            roaming.served.remove(&(station, client));
             if !is_dozing {
-                self.release_kept(now, station, Some(client), io);
+                self.release_kept(now, station, Some(client), Uapsd::ALL, io);
                 let Self { machines, payloads, supply, roaming, .. } = self;
                 let mut macs = Macs { machines, payloads, roaming: roaming.as_deref_mut() };
                 supply.refill(now, station, &mut macs, io);
@@ -253,15 +287,17 @@ impl Stations {
         }
     }
 
-    /// The packets that an access point has kept go to its MAC, or are lost with the client's association.
-    fn release_kept(
+    /// The packets of these categories that an access point has kept go to its MAC, or are lost with the
+    /// client's association.
+    pub(super) fn release_kept(
         &mut self,
         now: Instant,
         station: StationIndex,
         receiver: Option<StationIndex>,
+        categories: Uapsd,
         io: &mut MediumIo<'_>,
     ) {
-        for category in AccessCategory::ALL {
+        for category in AccessCategory::ALL.into_iter().filter(|&category| categories.contains(category)) {
             while let Some(roaming) = &mut self.roaming
                 && let Some(queues) = roaming.kept.queues.get_mut(&(station, receiver))
                 && let Some(KeptPacket(_, frame)) = queues[category as usize].pop_front()

@@ -1,12 +1,12 @@
 //! Beacons, associations and changes of the channel.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use whimbrel_units::Instant;
 use whimbrel_wifi::aggregation::Packet;
 use whimbrel_wifi::edca::{AccessCategory, Ppdu};
 use whimbrel_wifi::frame::bytes::Flags;
-use whimbrel_wifi::infrastructure::{HandoverReport, ManagementMessage};
+use whimbrel_wifi::infrastructure::{END_OF_SERVICE, HandoverReport, ManagementMessage};
 use whimbrel_wifi::site::Site;
 use whimbrel_wifi::{Addressing, FrameKind, MacAddress, SplitMix64};
 
@@ -29,6 +29,8 @@ pub(super) struct Roaming {
     is_detached: Vec<bool>,
     /// Packets for clients that doze.
     pub(super) kept: Kept,
+    /// Access points and clients in a service period.
+    pub(super) served: BTreeSet<(StationIndex, StationIndex)>,
 }
 
 /// Passage of a packet of a station's queues.
@@ -89,8 +91,13 @@ impl QosMedium {
         let withdrawn = vec![VecDeque::new(); site.stations()];
         let is_detached = vec![true; site.stations()];
         let mut medium = Self::new(site, config);
-        medium.stations.roaming =
-            Some(Box::new(Roaming { all, withdrawn, is_detached, kept: Kept::default() }));
+        medium.stations.roaming = Some(Box::new(Roaming {
+            all,
+            withdrawn,
+            is_detached,
+            kept: Kept::default(),
+            served: BTreeSet::new(),
+        }));
         Ok(medium)
     }
 
@@ -219,9 +226,11 @@ impl Stations {
         let flags = match message {
             ManagementMessage::Null { is_dozing: true } => Flags(Flags::TO_DS.0 | Flags::POWER_MANAGEMENT.0),
             ManagementMessage::Null { is_dozing: false } => Flags::TO_DS,
+            ManagementMessage::ServiceEnd => Flags::FROM_DS,
             _ => Flags::default(),
         };
-        let identifier = ppdu.identifier;
+        let ends_service = matches!(message, ManagementMessage::ServiceEnd);
+        let identifier = ppdu.identifier | if ends_service { END_OF_SERVICE } else { 0 };
         ppdu.frame.addressing = Addressing { subtype, flags, address3, identifier };
     }
 
@@ -262,8 +271,12 @@ impl Stations {
         handle: u64,
         io: &mut MediumIo<'_>,
     ) {
-        if let Some(roaming) = &mut self.roaming {
-            roaming.all.handle_message(now, station, transmitter, handle, io);
+        let Some(roaming) = &mut self.roaming else { return };
+        let ends_service =
+            roaming.all.messages.get(handle & !MESSAGE) == Some(&ManagementMessage::ServiceEnd);
+        roaming.all.handle_message(now, station, transmitter, handle, io);
+        if ends_service {
+            self.handle_service_end(now, station, transmitter, io);
         }
     }
 
