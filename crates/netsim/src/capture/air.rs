@@ -15,6 +15,7 @@ use crate::packets::PacketSlot;
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
 
 /// BSSID of ad hoc networks: locally administered, and of no station.
 const AD_HOC_BSSID: MacAddress = MacAddress([0x02, 0xff, 0xff, 0xff, 0xff, 0xff]);
@@ -78,6 +79,11 @@ impl AirCapture {
                     body.extend(SNAP);
                     body.extend(ETHERTYPE_IPV4.to_be_bytes());
                     packet(body);
+                    // The packets of programs have the version in their first bits.
+                    let header = SNAP.len() + size_of::<u16>();
+                    if body.get(header).is_some_and(|first| first >> 4 == 6) {
+                        body[header - 2..header].copy_from_slice(&ETHERTYPE_IPV6.to_be_bytes());
+                    }
                 }
                 body
             }

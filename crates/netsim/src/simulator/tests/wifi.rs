@@ -114,6 +114,25 @@ fn a_broadcast_is_sent_once_and_reaches_the_stations_that_decode_it() {
     assert_eq!((simulator.packets_in_network(), simulator.packets_sent()), (0, 2));
 }
 
+/// The EtherType behind LLC and SNAP is the one of the packet's version.
+#[test]
+fn captured_frames_name_the_version_of_their_packets() {
+    for (version, kind) in [(0x45, [0x08, 0x00]), (0x60, [0x86, 0xdd])] {
+        let mut simulator = simulator();
+        let (medium, nodes, _) = stations(&mut simulator, row(2, 3.0), WifiConfig::standard(mac(), 1));
+        let packet = move |_: &Packet<u64>, out: &mut Vec<u8>| out.extend([version, 0x77]);
+        simulator.set_capture_format(packet);
+        simulator.capture_medium(medium, "air");
+        simulator.add_agent(nodes[0], FLOW, sender(nodes[1], &[0]));
+        simulator.add_agent(nodes[1], FLOW, Script::default());
+        simulator.run_until(Instant::from_secs(1));
+        let file = simulator.take_capture();
+        let expected = [&[0xaa, 0xaa, 3, 0, 0, 0], &kind[..], &[version, 0x77]].concat();
+        let found = file.windows(expected.len()).filter(|bytes| **bytes == expected).count();
+        assert_eq!(found, 1, "{version:x}");
+    }
+}
+
 /// Two stations that do not sense each other send to a third one between them.
 #[test]
 fn hidden_stations_collide_and_rts_cts_prevents_most_of_it() {
