@@ -3,13 +3,13 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::Phy;
-use whimbrel_wifi::aggregation::{AggregateLimits, BlockAck, QOS_OVERHEAD_BYTES};
+use whimbrel_wifi::aggregation::{AggregateLimits, QOS_OVERHEAD_BYTES};
 use whimbrel_wifi::edca::{AccessCategory, CategoryParameters, EdcaConfig, Reservation, TransmitRate};
-use whimbrel_wifi::phy::{Format, GuardInterval, LONGEST_PPDU, Mode, Width};
+use whimbrel_wifi::phy::{Format, GuardInterval, Mode, Width};
 use whimbrel_wifi::random::{Random, SplitMix64};
 
 use crate::qos_cell::QosCell;
-use crate::theory::BackoffChain;
+use crate::theory::{AggregateTimes, BackoffChain, HeSingleUser};
 
 /// Bytes of a UDP payload, and of its headers up to LLC.
 const PAYLOAD: u32 = 1_472;
@@ -38,13 +38,6 @@ pub struct Point {
     pub mode: Mode,
     /// Saturated stations of best effort.
     pub stations: u32,
-}
-
-/// The times of a busy period in microseconds.
-struct Times {
-    mpdus: f64,
-    slot: f64,
-    success: f64,
 }
 
 /// Figures of a cell.
@@ -82,20 +75,10 @@ impl Point {
         }
     }
 
-    /// A full aggregate and its block acknowledgement, AIFS without idle slots.
-    fn times(self) -> Times {
-        let phy = Phy::ofdm();
-        let mpdu = PAYLOAD + HEADERS + QOS_OVERHEAD_BYTES;
-        let length = |count: u32| (count - 1) * (mpdu + 4).next_multiple_of(4) + mpdu + 4;
-        let fits = |count: &u32| self.mode.duration(length(*count)) <= LONGEST_PPDU;
-        let mpdus = (1..=u32::from(WINDOW)).rev().find(fits).unwrap_or(1);
-        let response = phy.response_rate(self.mode.reference_rate());
-        let answer = if mpdus == 1 { whimbrel_wifi::phy::ACK_BYTES } else { BlockAck::frame_bytes(WINDOW) };
-        let best_effort = self.config().categories[AccessCategory::BestEffort as usize];
-        let aifs = phy.sifs + phy.slot * u64::from(best_effort.aifsn);
-        let exchange = self.mode.duration(length(mpdus)) + phy.sifs + phy.duration(response, answer);
-        let micros = |duration: Duration| duration.as_nanos() as f64 / 1e3;
-        Times { mpdus: f64::from(mpdus), slot: micros(phy.slot), success: micros(exchange + aifs) }
+    fn times(self) -> AggregateTimes {
+        let mode = self.mode;
+        let (scheme, streams, megahertz) = (mode.mcs(), mode.streams(), mode.width().megahertz());
+        HeSingleUser { scheme, streams, megahertz }.full_aggregates(PAYLOAD + HEADERS + QOS_OVERHEAD_BYTES)
     }
 
     fn bits(self) -> f64 {
@@ -111,14 +94,17 @@ impl Point {
         let success =
             stations * operation.transmission * libm::pow(1.0 - operation.transmission, stations - 1.0);
         let time = idle * times.slot + (1.0 - idle) * times.success;
-        Figures { throughput: success * times.mpdus * self.bits() / time, collision: operation.collision }
+        Figures {
+            throughput: success * f64::from(times.mpdus) * self.bits() / time,
+            collision: operation.collision,
+        }
     }
 
     /// The figures of drawn busy periods.
     pub fn of_drawn(self, drawn: &Drawn) -> Figures {
         let times = self.times();
         let time = drawn.idle_slots * times.slot + times.success;
-        let throughput = drawn.success * times.mpdus * self.bits() / time;
+        let throughput = drawn.success * f64::from(times.mpdus) * self.bits() / time;
         Figures { throughput, collision: drawn.collision }
     }
 

@@ -220,7 +220,7 @@ fn main() -> ExitCode {
     let is_quick = match std::env::args().nth(1).as_deref() {
         None => false,
         Some("--quick") => true,
-        Some("--ax") => return finish(&saturated_ax::table()),
+        Some("--ax") => return finish(&saturated_ax::table(false)),
         Some("--edca") => return finish(&mixes(false)),
         Some(other) => {
             eprintln!("validation: unknown argument `{other}`: expected --quick, --ax, --edca or nothing");
@@ -284,6 +284,7 @@ fn main() -> ExitCode {
          whole network for 2.8, 5.6 and 11.2 s (RFC 3561, sections 6.3 and 6.4).",
         convergence::convergence(),
     ));
+    exceeded.extend(saturated_ax::table(is_quick));
     exceeded.extend(mixes(is_quick));
     exceeded.extend(scene(
         "Airtime of fast and slow receivers",

@@ -1,6 +1,7 @@
 use whimbrel_wifi::phy::{Format, GuardInterval, Mode, Width};
 
 use super::{BatchMeans, Point, STATIONS, draw, modes};
+use crate::theory::HeSingleUser;
 
 /// The Monte Carlo and the model of another program, for modes of one stream and of two.
 #[test]
@@ -53,4 +54,17 @@ fn sampling_ends_when_the_interval_is_short_enough() {
     let mut few = BatchMeans::default();
     (0..39).for_each(|_| few.add(100.0));
     assert!(!few.is_known_to(0.5));
+}
+
+/// The simulator and the model compute the times of aggregates apart from each other.
+#[test]
+fn both_tables_of_times_agree_exactly() {
+    for mode in modes() {
+        let (scheme, megahertz) = (mode.mcs(), mode.width().megahertz());
+        let model = HeSingleUser { scheme, streams: 1, megahertz };
+        for bytes in (100..100_000).step_by(317) {
+            let micros = mode.duration(bytes).as_nanos() as f64 / 1e3;
+            assert!((micros - model.duration(bytes)).abs() < 1e-6, "{mode}, {bytes} B");
+        }
+    }
 }
