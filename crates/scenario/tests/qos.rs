@@ -194,6 +194,9 @@ fn channels_are_of_one_band_and_do_not_overlap() {
     let low = [("wifi.air.band", json!("2.4 GHz"))];
     let band = "node[2].access_point.channel = 36: expected a channel of the medium's band, 2.4 GHz";
     assert!(error(1, 36, &low).contains(band), "{}", error(1, 36, &low));
+    let client = mistake(&[("node.phone.client.channels", json!([36, 6]))]);
+    let band = "node[1].client.channels = 6: expected a channel of the medium's band, 5 GHz";
+    assert!(client.contains(band), "{client}");
     let overlap = "node[2].access_point.channel = 40: expected 36, or a channel that does not overlap it with a width of 80 MHz";
     assert!(error(36, 40, &[]).contains(overlap), "{}", error(36, 40, &[]));
     assert!(campus(36, 40, &[("wifi.air.width", json!("20 MHz"))]).is_ok());

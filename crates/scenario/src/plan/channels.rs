@@ -52,6 +52,18 @@ fn points(roles: &InfrastructureConfig) -> impl Iterator<Item = (usize, &AccessP
     })
 }
 
+/// Refuses a channel of another band.
+fn check_band(key: &str, channel: u8, band: Band) -> Result<(), ScenarioError> {
+    let (is_known, expected) = match band {
+        Band::Ghz2_4 => ((1..=14).contains(&channel), "a channel of the medium's band, 2.4 GHz: 1 to 14"),
+        Band::Ghz5 => (
+            group(channel, Width::Mhz20).is_some(),
+            "a channel of the medium's band, 5 GHz: 36, 40, ... 64, 100, ... 144, 149, ... 177",
+        ),
+    };
+    if is_known { Ok(()) } else { Err(ScenarioError::invalid(key, channel, expected)) }
+}
+
 /// Refuses channels of another band, and channels that overlap without being one.
 fn check_channels(
     members: &[(usize, &Node)],
@@ -61,18 +73,7 @@ fn check_channels(
 ) -> Result<(), ScenarioError> {
     let key = |number: usize| format!("node[{}].access_point.channel", members[number].0);
     for (number, point) in points(roles) {
-        let (is_known, expected) = match band {
-            Band::Ghz2_4 => {
-                ((1..=14).contains(&point.channel), "a channel of the medium's band, 2.4 GHz: 1 to 14")
-            }
-            Band::Ghz5 => (
-                group(point.channel, Width::Mhz20).is_some(),
-                "a channel of the medium's band, 5 GHz: 36, 40, ... 64, 100, ... 144, 149, ... 177",
-            ),
-        };
-        if !is_known {
-            return Err(ScenarioError::invalid(key(number), point.channel, expected));
-        }
+        check_band(&key(number), point.channel, band)?;
         let clash = |(_, other): &(usize, &AccessPointConfig)| {
             other.channel != point.channel && overlap(other.channel, point.channel, band, width)
         };
@@ -83,6 +84,12 @@ fn check_channels(
                 width.megahertz()
             );
             return Err(ScenarioError::invalid(key(number), point.channel, expected));
+        }
+    }
+    for (number, role) in roles.roles.iter().enumerate() {
+        if let StationRole::Client { config, .. } = role {
+            let key = format!("node[{}].client.channels", members[number].0);
+            config.channels.iter().try_for_each(|&channel| check_band(&key, channel, band))?;
         }
     }
     Ok(())
