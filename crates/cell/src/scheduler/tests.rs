@@ -1,3 +1,5 @@
+mod ns3;
+
 use std::vec::Vec;
 
 use whimbrel_units::random::{Random, SplitMix64};
@@ -21,8 +23,21 @@ fn full(users: &[UserIndex]) -> Vec<Candidate> {
     users.iter().map(|user| Candidate { user: *user, backlog: f64::INFINITY }).collect()
 }
 
-/// Bytes per second of each of the users with these MCSs and full buffers, without errors.
+/// Bytes per second of each of the users with these MCSs and full buffers, without errors. Users are compared
+/// by their rates on the whole cell.
 fn shares(policy: Policy, groups: Groups, direction: Direction, mcs: &[u8]) -> Vec<f64> {
+    shares_by(policy, groups, direction, mcs, groups.blocks)
+}
+
+/// The same, with users compared by their rates on `compared` resource blocks. Small blocks carry another
+/// share of the whole in each scheme.
+fn shares_by(
+    policy: Policy,
+    groups: Groups,
+    direction: Direction,
+    mcs: &[u8],
+    compared: ResourceBlocks,
+) -> Vec<f64> {
     let table = LteMcs { direction, table: McsTable::Qam64 };
     let users = users(mcs.len() as u32);
     let mut scheduler = Scheduler::new(policy);
@@ -32,7 +47,7 @@ fn shares(policy: Policy, groups: Groups, direction: Direction, mcs: &[u8]) -> V
     let mut bytes = std::vec![0.0; mcs.len()];
     let slots = 12_000;
     for slot in (0..slots).map(Slot) {
-        let whole = |user: UserIndex| f64::from(table.block_bits(Mcs(mcs[user.0 as usize]), groups.blocks));
+        let whole = |user: UserIndex| f64::from(table.block_bits(Mcs(mcs[user.0 as usize]), compared));
         scheduler.allocate(
             slot,
             &candidates,
