@@ -35,12 +35,21 @@ impl Mobility for Drive {
     }
 }
 
-fn network(cell: &CellConfig, carrier: f64, users: u32, sites: &[f64], walk: Drive) -> Network<Drive> {
+/// Users of each cell, and the rate of each in kbit/s.
+type Load = (u32, f64);
+
+fn network(
+    cell: &CellConfig,
+    carrier: f64,
+    (users, rate): Load,
+    sites: &[f64],
+    walk: Drive,
+) -> Network<Drive> {
     let milliseconds = Duration::from_millis;
     let background = Background {
         users,
         radius: Metres(250.0),
-        rate: DataRate::from_kilobits_per_second(2_000.0),
+        rate: DataRate::from_kilobits_per_second(rate),
         size: ByteCount::new(500_000),
     };
     let site = |x: &f64| SiteConfig {
@@ -130,11 +139,15 @@ fn main() {
     ] {
         let times = sparse(low, high, 400);
         let end = *times.last().expect("times") + Duration::from_secs(5);
-        let mut cells = network(&lte, 2.0, 0, &[0.0], Drive(80.0, 0.0));
-        let found = deliver(&mut cells, &times, 100, end);
-        let mut rtt: Vec<f64> = found.iter().map(|(_, delay)| delay + 65.0).collect();
-        let apart = distance(&rtt, &published);
-        println!("lte, RTT after gaps of {name}: {:?} ms, distance {apart:.3}", quantiles(&mut rtt));
+        let awake = CellConfig { rrc: None, ..lte.clone() };
+        for (how, cell) in [("as it is", &lte), ("without sleep and release", &awake)] {
+            let mut cells = network(cell, 2.0, (0, 2_000.0), &[0.0], Drive(80.0, 0.0));
+            let found = deliver(&mut cells, &times, 100, end);
+            let mut rtt: Vec<f64> = found.iter().map(|(_, delay)| delay + 65.0).collect();
+            let apart = distance(&rtt, &published);
+            let values = quantiles(&mut rtt);
+            println!("lte, {how}, RTT after gaps of {name}: {values:?} ms, distance {apart:.3}");
+        }
     }
     let pattern = Pattern::new("DDDSU", SpecialSlot { down: 10, gap: 2 }).expect("a pattern");
     let nr = CellConfig::nr(Numerology::KHZ_30, ResourceBlocks(245), Duplex::Time(pattern));
@@ -143,16 +156,31 @@ fn main() {
     let germany = [(0.05, 0.73), (0.25, 1.3), (0.5, 2.1), (0.75, 4.0), (0.95, 7.7)];
     let times: Vec<Instant> =
         (0..20_000_u64).map(|number| Instant::from_nanos(2_000_000_000 + number * 5_137_311)).collect();
-    let mut cells = network(&nr, 3.5, 0, &[0.0], Drive(150.0, 0.0));
-    let found = deliver(&mut cells, &times, 1_200, Instant::from_secs(120));
-    let mut delays: Vec<f64> = found.iter().map(|(_, delay)| *delay).collect();
-    let apart = [italy, germany].map(|published| distance(&delays, &published));
-    println!("nr-fr1-tdd of 90 MHz, radio delay: {:?} ms, distances {apart:.3?}", quantiles(&mut delays));
+    let frequency = CellConfig { duplex: Duplex::Frequency, ..nr.clone() };
+    let mut once = nr.clone();
+    once.harq.transmissions = 1;
+    let slow = CellConfig::nr(Numerology::KHZ_15, ResourceBlocks(106), Duplex::Frequency);
+    for (name, cell, load) in [
+        ("as it is", &nr, (0, 0.0)),
+        ("without time division", &frequency, (0, 0.0)),
+        ("without repetitions", &once, (0, 0.0)),
+        ("with slots of 1 ms", &slow, (0, 0.0)),
+        ("among 10 users of 20 Mbit/s", &nr, (10, 20_000.0)),
+        ("among 20 users of 20 Mbit/s", &nr, (20, 20_000.0)),
+        ("among 40 users of 20 Mbit/s", &nr, (40, 20_000.0)),
+    ] {
+        let mut cells = network(cell, 3.5, load, &[0.0], Drive(150.0, 0.0));
+        let found = deliver(&mut cells, &times, 1_200, Instant::from_secs(120));
+        let mut delays: Vec<f64> = found.iter().map(|(_, delay)| *delay).collect();
+        let apart = [italy, germany].map(|published| distance(&delays, &published));
+        let values = quantiles(&mut delays);
+        println!("nr-fr1-tdd of 90 MHz, {name}, radio delay: {values:?} ms, distances {apart:.3?}");
+    }
     // A saturated car in a town: cars and bars of the recordings of mahimahi.
     let times: Vec<Instant> = (0..140_000_u64).flat_map(|at| [Instant::from_millis(at); 4]).collect();
     let sites: Vec<f64> = (0..5).map(|number| f64::from(number) * 500.0).collect();
     for users in [0, 5, 10] {
-        let mut cells = network(&lte, 2.0, users, &sites, Drive(0.0, 14.0));
+        let mut cells = network(&lte, 2.0, (users, 2_000.0), &sites, Drive(0.0, 14.0));
         let found = deliver(&mut cells, &times, 1_200, Instant::from_secs(140));
         let rate = |milliseconds: f64| -> Vec<f64> {
             let mut bins = vec![0.0; (140_000.0 / milliseconds) as usize];
