@@ -77,6 +77,33 @@ fn drive(from: &str, to: &str, changes: &[(&str, &str)]) -> Record {
 }
 
 #[test]
+fn a_busy_bearer_goes_on_at_the_end_of_the_gap() {
+    let saturated = [
+        ("flow.f.transport", "udp"),
+        ("flow.f.traffic", r#"{ kind = "cbr", rate = "60 Mbit/s" }"#),
+        ("node.operator.gateway.handover.forwarding", "true"),
+        ("cell.west.radio.fading", "none"),
+        ("cell.east.radio.fading", "none"),
+        ("record.packets", "true"),
+    ];
+    // Without the keys of DCCP.
+    let is_own = |line: &&str| {
+        !["dccp =", "follows =", "notice =", "restart ="].iter().any(|key| line.starts_with(key))
+    };
+    let text = DRIVE.lines().filter(is_own).collect::<Vec<_>>().join("\n");
+    let record = simulate(&format!("{text}{CELLS}"), &saturated);
+    let packets = record.table("packets").unwrap();
+    let received = (0..packets.rows()).filter_map(|row| packets.number("received_s", row));
+    let mut arrivals: Vec<f64> = received.filter(|at| at.is_finite()).collect();
+    arrivals.sort_by(f64::total_cmp);
+    let gaps = arrivals.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.05);
+    let gaps: Vec<f64> = gaps.collect();
+    // The first block of the new cell comes after the gap, or its repetition eight slots later.
+    assert_eq!(gaps.len(), 3, "{gaps:?}");
+    assert!(gaps.iter().all(|gap| (0.1..0.112).contains(gap)), "{gaps:?}");
+}
+
+#[test]
 fn a_sender_that_is_frozen_by_its_modem_loses_nothing_in_a_handover() {
     for (from, to) in [("server", "car"), ("car", "server")] {
         let without = drive(from, to, &[]);

@@ -138,8 +138,15 @@ impl Bearer {
         if !forwards && direction == Direction::Down {
             self.queue.clear(now);
         }
-        self.receiver.reestablish(self.sender.reestablish(forwards));
+        self.reestablish(forwards);
         self.release(now, LossCause::Handover);
+    }
+
+    /// RLC begins anew after a report of PDCP. Without the report a busy bearer would repeat everything since
+    /// its last status, which may be seconds old, before the packets that are missing.
+    fn reestablish(&mut self, forwards: bool) {
+        self.sender.handle_status(&self.receiver.report());
+        self.receiver.reestablish(self.sender.reestablish(forwards));
     }
 
     /// Ends the wait for a packet's fate, once.
@@ -169,7 +176,7 @@ impl Bearer {
         self.sender.handle_timeout(now);
         if self.sender.has_failed() {
             // The terminal connects again to the same cell.
-            self.receiver.reestablish(self.sender.reestablish(true));
+            self.reestablish(true);
         }
         self.receiver.handle_timeout(now);
         if let Some(status) = self.receiver.poll_status(now) {

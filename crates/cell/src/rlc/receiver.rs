@@ -176,6 +176,16 @@ impl Receiver {
         self.run_timer(now);
     }
 
+    /// PDCP's report to another cell (TS 36.323, Section 5.4): packets that have arrived whole are not
+    /// repeated.
+    pub fn report(&self) -> Status {
+        let mut report = Status { next: self.end(), ..Status::default() };
+        for (place, _) in self.entries.iter().enumerate().filter(|(_, entry)| **entry != Entry::Done) {
+            report.gaps.push(Gap { number: Number(self.next.0 + place as u64), from: 0, to: u64::MAX });
+        }
+        report
+    }
+
     /// Another cell serves from now on: parts of packets are forgotten, complete ones are not. Packets
     /// before `until`, the [sender's](super::Sender::reestablish) number, will not be repeated, and are
     /// given up.
