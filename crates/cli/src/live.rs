@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 
 use whimbrel_lab::Plan;
 use whimbrel_lab::scenario::EventPlan;
-use whimbrel_lab::watch::{FlowSample, Sample};
+use whimbrel_lab::watch::{CellGap, FlowSample, Sample};
 use whimbrel_live::explain::{Cause, Explainer, Halt, Interval};
 use whimbrel_live::{Panel, Recording, SeriesId, TrackId};
+use whimbrel_units::Instant;
 
 /// Flows, and queues of links and stations, that are shown at most.
 const MAX_FLOWS: usize = 48;
@@ -14,6 +15,12 @@ const MAX_QUEUES: usize = 16;
 
 /// Time in seconds over which frames are counted: there are few in a sample.
 const FRAMES_OVER: f64 = 1.0;
+
+/// Time in seconds after a gap of a cell for which the sentence tells it.
+const GAP_TOLD: f64 = 5.0;
+
+/// Time in seconds after which a gap of a cell that goes on has its mark.
+const GAP_MARKED: f64 = 2.0;
 
 /// The tracks of a network.
 pub(crate) struct Network {
@@ -23,11 +30,17 @@ pub(crate) struct Network {
     links: Vec<usize>,
     stations: Vec<usize>,
     names: [Vec<String>; 2],
+    /// Names of the nodes.
+    nodes: Vec<String>,
+    /// Gaps of cells that have a mark.
+    marked: usize,
 }
 
 struct Flow {
     /// Its position in the plan.
     number: usize,
+    /// The nodes of its ends.
+    ends: [usize; 2],
     track: TrackId,
     explainer: Explainer,
     /// The frames counted at the times of the last samples.
@@ -47,6 +60,7 @@ impl Network {
         order.truncate(MAX_FLOWS);
         let flow = |&number: &usize| Flow {
             number,
+            ends: [plan.flows[number].from, plan.flows[number].to],
             track: recording.track("flow", plan.flows[number].name.clone()),
             explainer: Explainer::default(),
             frames: VecDeque::from([(0.0, [0; 3])]),
@@ -69,17 +83,20 @@ impl Network {
             links: busiest(links.len(), work),
             stations: busiest(stations.len(), busy),
             names: [links, stations],
+            nodes: plan.nodes.clone(),
+            marked: 0,
         }
     }
 
-    /// Adds a sample.
-    pub(crate) fn push(&mut self, recording: &mut Recording, sample: &Sample) {
+    /// Adds a sample. `gaps` are the times without a cell, also later ones.
+    pub(crate) fn push(&mut self, recording: &mut Recording, sample: &Sample, gaps: &[CellGap]) {
         let at = sample.at.as_secs_f64();
         let length = sample.length.as_secs_f64();
         let mut row = Row::new();
         for flow in &mut self.flows {
-            flow.take(recording, &mut row, at, length, &sample.flows[flow.number]);
+            flow.take(recording, &mut row, at, length, &sample.flows[flow.number], gaps);
         }
+        self.mark_gaps(recording, at, gaps);
         let [link_names, station_names] = &self.names;
         let shown = self.links.iter().map(|&link| (&link_names[link], &sample.links[link]));
         let shown = shown.chain(self.stations.iter().map(|&it| (&station_names[it], &sample.stations[it])));
@@ -93,6 +110,22 @@ impl Network {
             row.push((series, sample.stations[station].air));
         }
         recording.push(at, &row);
+    }
+
+    /// Marks the gaps of cells up to a time.
+    fn mark_gaps(&mut self, recording: &mut Recording, at: f64, gaps: &[CellGap]) {
+        while let Some(gap) = gaps.get(self.marked) {
+            let [start, end] = span(gap);
+            if end > at && at - start < GAP_MARKED {
+                return;
+            }
+            let text = format!("{}: {}", self.nodes[gap.node], gap.cause);
+            match gap.end {
+                Some(_) => recording.mark_span(start, end, self.network, text),
+                None => recording.mark(start, self.network, text),
+            }
+            self.marked += 1;
+        }
     }
 
     /// Marks the changes of links.
@@ -110,6 +143,19 @@ impl Network {
     }
 }
 
+/// Beginning and end of a gap in seconds.
+fn span(gap: &CellGap) -> [f64; 2] {
+    [gap.start.as_secs_f64(), gap.end.map_or(f64::INFINITY, Instant::as_secs_f64)]
+}
+
+/// The part of the sentence about the last gap of a cell that has ended.
+fn told(gaps: &[&CellGap], at: f64) -> Option<String> {
+    let last = gaps.iter().rev().find(|gap| span(gap)[1] <= at)?;
+    let [start, end] = span(last);
+    let length = ((end - start) * 1e3).round();
+    (at - end < GAP_TOLD).then(|| format!("; {}: {length} ms without a cell", last.cause))
+}
+
 /// The positions with the greatest values, in order.
 fn busiest(count: usize, value: impl Fn(usize) -> f64) -> Vec<usize> {
     let mut ranked: Vec<(usize, f64)> = (0..count).map(|position| (position, value(position))).collect();
@@ -121,7 +167,16 @@ fn busiest(count: usize, value: impl Fn(usize) -> f64) -> Vec<usize> {
 }
 
 impl Flow {
-    fn take(&mut self, recording: &mut Recording, row: &mut Row, at: f64, length: f64, sample: &FlowSample) {
+    fn take(
+        &mut self,
+        recording: &mut Recording,
+        row: &mut Row,
+        at: f64,
+        length: f64,
+        sample: &FlowSample,
+        gaps: &[CellGap],
+    ) {
+        let gaps: Vec<&CellGap> = gaps.iter().filter(|gap| self.ends.contains(&gap.node)).collect();
         let track = self.track;
         let counts = &sample.counts;
         let bits = |bytes: u64| bytes as f64 * 8.0 / length;
@@ -175,9 +230,11 @@ impl Flow {
             recording.mark(at, track, format!("sender: {freeze}"));
         }
         let is_frozen = freeze == "frozen";
-        let halt = if is_frozen { Some(Halt::Frozen) } else { sample.is_down.then_some(Halt::Down) };
+        let has_gap = gaps.iter().map(|gap| span(gap)).any(|[start, end]| start < at && end > at - length);
+        let halts = [(is_frozen, Halt::Frozen), (sample.is_down, Halt::Down), (has_gap, Halt::NoCell)];
+        let halt = halts.into_iter().find_map(|(holds, halt)| holds.then_some(halt));
         let offered = counts.sent_packets + counts.expired_datagrams + counts.overflowed_datagrams;
-        let sentence = self.explainer.push(&Interval {
+        let mut sentence = self.explainer.push(&Interval {
             at_s: at,
             length_s: length,
             offered: Some(offered as f64),
@@ -190,6 +247,7 @@ impl Flow {
             capacity_bps: sample.capacity_bps,
             halt,
         });
+        sentence += &told(&gaps, at).unwrap_or_default();
         recording.say(at, track, &sentence);
     }
 }

@@ -84,6 +84,8 @@ pub enum Halt {
     Down,
     /// A handover stops the sender.
     Frozen,
+    /// No cell serves the terminal: a handover, or a link that was lost.
+    NoCell,
 }
 
 impl Halt {
@@ -92,6 +94,7 @@ impl Halt {
             Self::Unconnected => "there is no connection",
             Self::Down => "the link is down",
             Self::Frozen => "a handover stops the sender",
+            Self::NoCell => "no cell serves",
         }
     }
     fn then(self) -> &'static str {
@@ -99,6 +102,7 @@ impl Halt {
             Self::Unconnected => "there was no connection",
             Self::Down => "the link was down",
             Self::Frozen => "a handover stopped the sender",
+            Self::NoCell => "no cell served",
         }
     }
 }

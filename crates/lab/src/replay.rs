@@ -1,5 +1,7 @@
 //! A run's movements, routes and samples over time, for a page that replays it.
 
+mod cells;
+
 use serde_json::{Value, json};
 use whimbrel_netsim::medium::{AirFrame, QosMedium, StationRole, WifiMedium};
 use whimbrel_netsim::{FlowId, NextHop, NodeId, Simulator, StationIndex};
@@ -84,6 +86,7 @@ impl Replay {
                 nodes[station.node] = wireless(name, medium, role(wifi, number), track, plan.end);
             }
         }
+        let cells = cells::add(&mut nodes, plan, simulator, parts);
         let time = |at: Instant| seconds(at - Instant::ZERO);
         let flow = |flow: &crate::scenario::FlowPlan| {
             json!({
@@ -103,6 +106,7 @@ impl Replay {
             "flows": plan.flows.iter().map(flow).collect::<Vec<_>>(),
             "routes": self.changes.iter().map(route).collect::<Vec<_>>(),
             "associations": associations(plan, simulator, parts),
+            "serving": cells,
             "kinds": kinds(plan, simulator, parts),
             "frames": frames(plan, simulator, parts),
             "frames_until": frames_until(plan, simulator, parts),
@@ -288,17 +292,6 @@ fn wireless(
     end: Instant,
 ) -> Value {
     let time = |at: Instant| seconds(at - Instant::ZERO);
-    let starts = path.legs().iter().map(|leg| leg.start).take_while(|&start| start < end);
-    let mut points: Vec<[f64; 3]> = starts
-        .chain([end])
-        .map(|at| {
-            let position = path.position(at);
-            [time(at), position.x, position.y]
-        })
-        .collect();
-    if path.max_speed() == 0.0 {
-        points.truncate(1);
-    }
     let mut off = Vec::new();
     let mut at = Instant::ZERO;
     let mut since = (!presence.is_on(at)).then_some(at);
@@ -310,5 +303,21 @@ fn wireless(
         at = change;
     }
     off.extend(since.map(|from| [time(from), time(end)]));
-    json!({ "name": name, "medium": medium, "role": role, "points": points, "off": off })
+    json!({ "name": name, "medium": medium, "role": role, "points": points(path, end), "off": off })
+}
+
+/// The corners of a path: time, x and y.
+fn points(path: &Path, end: Instant) -> Vec<[f64; 3]> {
+    let starts = path.legs().iter().map(|leg| leg.start).take_while(|&start| start < end);
+    let mut points: Vec<[f64; 3]> = starts
+        .chain([end])
+        .map(|at| {
+            let position = path.position(at);
+            [seconds(at - Instant::ZERO), position.x, position.y]
+        })
+        .collect();
+    if path.max_speed() == 0.0 {
+        points.truncate(1);
+    }
+    points
 }

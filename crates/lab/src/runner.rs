@@ -29,7 +29,7 @@ use crate::record::Record;
 use crate::replay::Replay;
 use crate::scenario::{EventPlan, Gap, Plan};
 use crate::transport::{FlowAgent, SenderEstimate};
-use crate::watch::{Sample, Watch};
+use crate::watch::{CellGap, Sample, Watch};
 pub(crate) use build::Parts;
 pub(crate) use collect::{associating, mac_counters};
 use sample::Samples;
@@ -170,6 +170,11 @@ impl<'a> Run<'a> {
     /// The changes of links in this run: the plan's, and its handovers.
     pub fn link_events(&self) -> &[EventPlan] {
         &self.events
+    }
+
+    /// The times so far in which a terminal had no cell, in the order of their beginnings.
+    pub fn cell_gaps(&self) -> Vec<CellGap> {
+        collect::cell_gaps(self)
     }
 
     /// `true` if the freeze states of senders are recorded: flows can be frozen.

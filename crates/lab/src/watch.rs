@@ -38,6 +38,19 @@ pub struct QueueSample {
     pub air: f64,
 }
 
+/// A time in which a terminal had no cell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CellGap {
+    /// The node of the terminal.
+    pub node: usize,
+    /// When the old cell ceased to serve.
+    pub start: Instant,
+    /// When a cell served again; `None` if none has.
+    pub end: Option<Instant>,
+    /// The reason, such as `handover from west to east`.
+    pub cause: String,
+}
+
 /// An interval of a run.
 #[derive(Clone, Debug)]
 pub struct Sample {

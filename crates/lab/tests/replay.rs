@@ -142,3 +142,39 @@ fn an_aggregate_has_its_mpdus_and_those_that_arrived() {
         assert!(mpdus[place] == 0.0 || ok[place] == f64::from(u8::from(arrived[place] > 0.0)));
     }
 }
+
+#[test]
+fn a_replay_has_base_stations_and_who_is_served() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios/drive.toml");
+    let mut document = Document::from_file(path).unwrap();
+    document.set("simulation.duration", "22 s").unwrap();
+    let plan = document.plan().unwrap();
+    let mut run = Run::new(&plan, 1);
+    run.record_replay(0);
+    run.execute(|_| ControlFlow::Continue(()));
+    let replay = run.replay().expect("a replay");
+    let nodes = replay["nodes"].as_array().unwrap();
+    let (car, west) = (&nodes[2], &nodes[3]);
+    assert_eq!((&car["role"], &west["role"]), (&json!("terminal"), &json!("base station")));
+    assert_eq!((&west["name"], &west["gateway"]), (&json!("west"), &json!(1)));
+    assert_eq!(west["points"], json!([[0.0, 0.0, 0.0]]));
+    assert_eq!(car["points"].as_array().unwrap().last().unwrap()[0], json!(22.0));
+    // Each gap stands between two cells, with the times of the table.
+    let serving = replay["serving"].as_array().unwrap();
+    let first = json!({ "t": 0.0, "node": 2, "station": 3, "state": "served" });
+    assert_eq!(serving.first(), Some(&first));
+    let milliseconds = |seconds: f64| (seconds * 1e3).round() as u64;
+    let starts: Vec<u64> = serving
+        .windows(2)
+        .filter(|pair| pair[0]["state"] == "served" && pair[1]["state"] != "served")
+        .map(|pair| milliseconds(pair[1]["t"].as_f64().unwrap()))
+        .collect();
+    let gaps = run.cell_gaps();
+    let begun: Vec<u64> = gaps.iter().map(|gap| milliseconds(gap.start.as_secs_f64())).collect();
+    assert_eq!(starts, begun);
+    assert!(gaps.len() > 1 && gaps.iter().all(|gap| gap.node == 2), "{gaps:?}");
+    let record = run.into_record();
+    let table = record.table("cell_changes").unwrap();
+    let times = (0..table.rows()).filter_map(|row| table.number("time_s", row));
+    assert_eq!(starts, times.map(milliseconds).collect::<Vec<_>>());
+}

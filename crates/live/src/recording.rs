@@ -81,6 +81,9 @@ struct Series {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 struct Mark {
     t: f64,
+    /// End of an event with a duration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<f64>,
     track: TrackId,
     text: String,
 }
@@ -197,10 +200,19 @@ impl Recording {
 
     /// Marks an event.
     pub fn mark(&mut self, time: f64, track: TrackId, text: impl Into<String>) {
+        self.push_mark(Mark { t: time, until: None, track, text: text.into() });
+    }
+
+    /// Marks an event that lasts until a time.
+    pub fn mark_span(&mut self, time: f64, until: f64, track: TrackId, text: impl Into<String>) {
+        self.push_mark(Mark { t: time, until: Some(until), track, text: text.into() });
+    }
+
+    fn push_mark(&mut self, mark: Mark) {
         if self.marks.len() == MAX_MARKS {
             self.marks.pop_front();
         }
-        self.marks.push_back(Mark { t: time, track, text: text.into() });
+        self.marks.push_back(mark);
         self.position.marks += 1;
     }
 

@@ -21,6 +21,7 @@ use crate::metrics::{
 use crate::record::{Record, Table};
 use crate::scenario::{Note, TrafficPlan};
 pub(crate) use associations::associating;
+pub(super) use cells::gaps as cell_gaps;
 pub(super) use channels::usage as channel_usage;
 pub(super) use hosts::counters as host_counters;
 pub(super) use stations::StationCounters;

@@ -48,6 +48,7 @@ const readTheme = () => {
   const lines = ["sent", "good", "received", "allowed", "capacity", "queue", "radio", "down", "late", "choice"];
   theme.lines = Object.fromEntries(lines.map((name) => [name, value(`line-${name}`)]));
   theme.hatch = hatch(theme.panel, 2.2);
+  theme.gap = hatch(theme.lost, 1.2);
   theme.nothing = hatch(theme.line, 1.2);
   return theme;
 };

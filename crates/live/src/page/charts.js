@@ -50,8 +50,12 @@ const makeChart = (holder, recording, { panel, shown }, marks, state) => {
     const seen = marks().filter(({ t }) => t >= u.scales.x.min && t <= u.scales.x.max);
     // Many of them are ticks at the top, which do not cover what is drawn.
     const isDense = seen.length > u.bbox.width / (24 * ratio);
-    for (const { t, text } of seen) {
+    for (const { t, until, text } of seen) {
       const x = Math.round(u.valToPos(t, "x", true)) + 0.5;
+      if (until > t) {
+        ctx.fillStyle = state.theme.gap;
+        ctx.fillRect(x, u.bbox.top, Math.max(1, u.valToPos(until, "x", true) - x), u.bbox.height);
+      }
       ctx.beginPath();
       ctx.moveTo(x, u.bbox.top);
       ctx.lineTo(x, u.bbox.top + (isDense ? 7 * ratio : u.bbox.height));

@@ -1,10 +1,12 @@
 // The map: nodes, paths, ranges, routes and frames at the current time.
 
-const SHAPES = { "ad hoc": "●", "access point": "▲", client: "■", wired: "◆" };
+const SHAPES = { "ad hoc": "●", "access point": "▲", client: "■", terminal: "■", "base station": "▼", wired: "◆" };
 // Corners of the shapes of roles other than "ad hoc", as multiples of a node's size.
 const CORNERS = {
   "access point": [[0, -1.3], [1.25, 0.95], [-1.25, 0.95]],
   client: [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+  terminal: [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+  "base station": [[0, 1.3], [1.25, -0.95], [-1.25, -0.95]],
   wired: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]],
 };
 const GLOW = 0.25; // seconds on the wall in which a frame fades out after its end, while the run plays
@@ -17,6 +19,7 @@ const flowColour = (f, theme) => theme.flows[f % theme.flows.length];
 const kindColour = (k, theme) => theme.kinds[k % theme.kinds.length];
 
 // The largest group of nodes of which each is within the receive range of another one at the start: distant stations do not squeeze it.
+// Cells and their terminals belong to it: they have no range.
 const largestGroup = (run) => {
   const reach = Math.max(...run.media.map((medium) => medium.receive), 1);
   const places = run.nodes.map((node) => node.points[0]);
@@ -36,7 +39,9 @@ const largestGroup = (run) => {
     groups.push(group);
   });
   const largest = groups.reduce((best, group) => (group.length > best.length ? group : best), []);
-  return largest.length > run.nodes.length / 2 ? new Set(largest) : new Set(run.nodes.keys());
+  if (largest.length <= run.nodes.length / 2) return new Set(run.nodes.keys());
+  const ofCells = run.nodes.flatMap((node, n) => (["base station", "terminal"].includes(node.role) ? [n, node.gateway ?? n] : []));
+  return new Set([...largest, ...ofCells]);
 };
 
 // The least box around them, everywhere that they go: [left, bottom, right, top].
@@ -137,7 +142,18 @@ const makeMap = (run, state) => {
       const entry = lastAt(list, state.time);
       if (entry && places[entry.access_point] && entry.state === "associated") strokeLine(context, ...places[n], ...places[entry.access_point]);
     });
+    drawServing();
     context.setLineDash([]);
+  };
+  // From each terminal to the cell that serves it; in a gap, from the last one, in the colour of losses.
+  const drawServing = () => {
+    run.servingOf.forEach((list, n) => {
+      const station = servedBy(run, n, state.time);
+      const last = station ?? lastAt(list, state.time)?.before;
+      if (!places[last]) return;
+      context.strokeStyle = station === null ? state.theme.lost : state.theme.accent;
+      strokeLine(context, ...places[n], ...places[last]);
+    });
   };
   const drawRanges = () => {
     const n = state.hover >= 0 ? state.hover : state.node;
@@ -175,7 +191,7 @@ const makeMap = (run, state) => {
     const shown = [...state.flows].sort((a, b) => a - b);
     shown.forEach((f, slot) => {
       const route = lastAt(run.routesOf[f], state.time);
-      const path = route ? route.path.filter((n) => places[n]) : [];
+      const path = route ? overCells(run, route.path, state.time).filter((n) => places[n]) : [];
       const spread = Math.min(5, 20 / shown.length);
       Object.assign(context, { strokeStyle: flowColour(f, state.theme), lineWidth: 3.5, lineCap: "round", globalAlpha: 0.75 });
       for (let i = 1; i < path.length; i++) {
@@ -289,7 +305,9 @@ const makeMap = (run, state) => {
   const nodeLabel = (n) => {
     const { name } = run.nodes[n];
     const entry = lastAt(run.associationsOf[n], state.time);
-    const suffix = isOff(run.nodes[n], state.time) ? " (off)" : entry && entry.state !== "associated" ? ` (${entry.state})` : "";
+    const serving = lastAt(run.servingOf[n], state.time);
+    const waits = entry && entry.state !== "associated" ? entry.state : serving && serving.state !== "served" ? serving.state : "";
+    const suffix = isOff(run.nodes[n], state.time) ? " (off)" : waits && ` (${waits})`;
     return (name.length > 24 ? `${name.slice(0, 23)}…` : name) + suffix;
   };
   // Names below the nodes, the selected node's first; one that would cover a node or another name is left out.
@@ -320,7 +338,7 @@ const makeMap = (run, state) => {
     context.textAlign = "left";
   };
   const drawScale = () => {
-    if (!run.nodes.some(wireless)) return;
+    if (!run.nodes.some((node) => node.isPlaced)) return;
     const metres = niceStep(70 / view.scale);
     const [x, y, width] = [12, target.height - 8, metres * view.scale];
     Object.assign(context, { strokeStyle: state.theme.ink, lineWidth: 1.5 });

@@ -42,7 +42,7 @@ const startPage = (recording, isLive) => {
   };
 
   // The scene of a simulated run with stations.
-  const scene = recording.scene && recording.scene.media.length ? prepare(recording.scene, recording) : null;
+  const scene = recording.scene?.nodes.some((node) => node.points.length) ? prepare(recording.scene, recording) : null;
   let map = null;
   let tables = null;
   let parts = [];
@@ -54,7 +54,9 @@ const startPage = (recording, isLive) => {
     element("window").append(new Option("", ""), ...WINDOWS.map((each) => new Option(durationText(each), String(each))));
     map = makeMap(scene, state);
     tables = makeTables(scene, state);
-    parts = [map, makeAirChart(scene, state)];
+    // Without Wi-Fi there are no frames.
+    for (const part of document.querySelectorAll(".of-frames")) part.hidden = !scene.media.length;
+    parts = scene.media.length ? [map, makeAirChart(scene, state)] : [map];
   }
 
   let views = [];

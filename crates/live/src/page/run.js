@@ -92,9 +92,13 @@ const prepare = (run, recording) => {
   run.sampleAt = recording.at;
   run.airOf = new Map(recording.series.filter((series) => series.panel === "air").map((series) => [series.name, series.values]));
   run.kinds ||= [];
-  run.nodes = (run.nodes || []).map((node) => ({ ...node, points: node.points || [], off: node.off || [] }));
+  run.nodes = (run.nodes || []).map((node) => ({ ...node, points: node.points || [], off: node.off || [], isPlaced: Boolean(node.points?.length) }));
+  run.nodes.forEach((node, n) => node.role === "base station" && run.links.push({ name: node.name, from: node.gateway, to: n }));
   run.routesOf = byKey(run.routes, "flow", run.flows.length);
   run.associationsOf = byKey(run.associations, "node", run.nodes.length);
+  run.servingOf = byKey(run.serving, "node", run.nodes.length);
+  // A gap names the cell before it.
+  for (const { entries } of run.servingOf) entries.forEach((entry, k) => (entry.before = entries[k - 1]?.station ?? entries[k - 1]?.before));
   run.frames = readFrames(run.frames || {});
   run.framesUntil = run.frames_until ?? run.duration;
   run.framesEnd = run.framesUntil < run.duration;
@@ -111,6 +115,16 @@ const positionAt = (node, time) => {
   const share = (time - t0) / (t1 - t0);
   return [x0 + (x1 - x0) * share, y0 + (y1 - y0) * share];
 };
+// The base station that serves node `n`; null in a gap, undefined without a cell.
+const servedBy = (run, n, time) => run.servingOf[n] && lastAt(run.servingOf[n], time)?.station;
+// A path with the base station between a gateway and a terminal.
+const overCells = (run, path, time) =>
+  path.flatMap((n, k) => {
+    const before = path[k - 1];
+    const station = [servedBy(run, n, time), servedBy(run, before, time)].find((each) => each !== null && each !== undefined);
+    const gateway = run.nodes[station]?.gateway;
+    return gateway !== undefined && [n, before].includes(gateway) ? [station, n] : [n];
+  });
 const isOff = (node, time) => node.off.some(([from, to]) => from <= time && time < (to ?? Infinity));
 const goodputAt = (run, flow, time) => flow.goodput[run.sampleAt(time)] || 0;
 

@@ -63,6 +63,10 @@ const nodeFacts = (run, state, n) => {
     const point = run.nodes[association.access_point];
     facts.push(["association", `${association.state}${point ? `, ${point.name}` : ""}, since ${association.t.toFixed(3)} s`]);
   }
+  const serving = lastAt(run.servingOf[n], state.time);
+  if (serving) facts.push(["cell", `${serving.state === "served" ? nodeName(run, serving.station) : serving.state}, since ${serving.t.toFixed(3)} s`]);
+  const served = run.nodes.filter((_, other) => servedBy(run, other, state.time) === n);
+  if (node.role === "base station") facts.push(["serves", served.map((other) => other.name).join(", ") || "no terminal"]);
   return facts;
 };
 const flowStatus = (run, state, f) => {

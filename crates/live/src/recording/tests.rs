@@ -15,11 +15,14 @@ fn additions_are_what_the_whole_has_more() {
     recording.push(1.0, &[]);
     recording.push(1.5, &[(sent, 0.0123456)]);
     recording.mark(1.2, track, "handover");
+    recording.mark_span(1.3, 1.35, track, "no cell");
     recording.say(1.5, track, "the link is down");
     recording.table("Paths", &["path"], vec![vec!["wlan0".into()]]);
     let more = recording.since(known).expect("the same series");
     assert_eq!(more["rows"], json!([[1.0, null], [1.5, 0.012346]]));
-    assert_eq!(more["marks"], json!([{ "t": 1.2, "track": 0, "text": "handover" }]));
+    let marks = json!([{ "t": 1.2, "track": 0, "text": "handover" },
+        { "t": 1.3, "until": 1.35, "track": 0, "text": "no cell" }]);
+    assert_eq!(more["marks"], marks);
     assert_eq!(more["sentences"][0]["text"], "the link is down");
     assert_eq!(more["tables"][0]["rows"], json!([["wlan0"]]));
     let all = recording.json();

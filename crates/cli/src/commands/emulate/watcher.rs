@@ -59,7 +59,8 @@ impl Page {
     fn observe(&mut self, emulation: &Emulation<'_>) {
         let Some((network, watch)) = &mut self.network else { return };
         if let Some(sample) = emulation.run().watch(watch) {
-            self.feed.update(|recording| network.push(recording, &sample));
+            let gaps = emulation.run().cell_gaps();
+            self.feed.update(|recording| network.push(recording, &sample, &gaps));
         }
     }
 }

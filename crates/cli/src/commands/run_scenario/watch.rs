@@ -34,8 +34,9 @@ impl WatchPage {
         recording.fact(format!("seed {seed}"));
         let mut network = Network::new(&mut recording, plan, run.samples());
         network.mark_links(&mut recording, plan, run.link_events());
+        let gaps = run.cell_gaps();
         for sample in run.samples() {
-            network.push(&mut recording, sample);
+            network.push(&mut recording, sample, &gaps);
         }
         recording.scene(scene);
         std::fs::write(&self.path, document(&recording))

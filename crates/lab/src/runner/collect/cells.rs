@@ -10,6 +10,7 @@ use super::super::Run;
 use crate::metrics::seconds;
 use crate::record::Table;
 use crate::scenario::{CellularPlan, Note};
+use crate::watch::CellGap;
 
 /// Changes of cells that notes list, in each network.
 const TOLD: usize = 12;
@@ -102,6 +103,33 @@ pub(super) fn changes(run: &Run<'_>) -> Table {
     table
 }
 
+/// The times without a cell, in the order of their beginnings.
+pub(crate) fn gaps(run: &Run<'_>) -> Vec<CellGap> {
+    let mut gaps: Vec<CellGap> = Vec::new();
+    for (plan, medium) in media(run) {
+        gaps.extend(silences(medium.events()).iter().map(|silence| CellGap {
+            node: plan.terminals[silence.terminal].node,
+            start: silence.start,
+            end: silence.end,
+            cause: cause(plan, silence),
+        }));
+    }
+    gaps.sort_by_key(|gap| gap.start);
+    gaps
+}
+
+/// The reason for a time without a cell, in words.
+fn cause(plan: &CellularPlan, silence: &Silence) -> String {
+    let name = |cell: CellIndex| plan.cells[cell.0 as usize].as_str();
+    let from = name(silence.from);
+    match (silence.kind, silence.to) {
+        ("handover", Some(to)) => format!("handover from {from} to {}", name(to)),
+        ("failed-handover", Some(to)) => format!("a handover from {from} failed; then {} served", name(to)),
+        (_, Some(to)) => format!("the link to {from} was lost; then {} served", name(to)),
+        _ => format!("the link to {from} was lost, and no cell is in reach"),
+    }
+}
+
 /// Sentences about the times without a cell, and about changes that were refused.
 pub(super) fn notes(run: &Run<'_>) -> Vec<Note> {
     media(run).flat_map(|(plan, medium)| notes_of(run, plan, medium.events())).collect()
@@ -114,15 +142,7 @@ fn notes_of(run: &Run<'_>, plan: &CellularPlan, events: &[NetworkEvent]) -> Vec<
     let silences = silences(events);
     let told = silences.iter().take(TOLD).map(|silence| {
         let until = silence.end.map_or_else(|| "the end".to_owned(), time);
-        let from = name(silence.from);
-        let cause = match (silence.kind, silence.to) {
-            ("handover", Some(to)) => format!("handover from {from} to {}", name(to)),
-            ("failed-handover", Some(to)) => {
-                format!("a handover from {from} failed; then {} served", name(to))
-            }
-            (_, Some(to)) => format!("the link to {from} was lost; then {} served", name(to)),
-            _ => format!("the link to {from} was lost, and no cell is in reach"),
-        };
+        let cause = cause(plan, silence);
         let text = format!("no data from {} to {until}: {cause}", time(silence.start));
         Note::since(silence.start, node(silence.terminal), text)
     });

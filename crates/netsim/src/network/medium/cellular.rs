@@ -103,6 +103,11 @@ impl CellularMedium {
         self.network.cells().iter().map(move |cell| cell.used(direction))
     }
 
+    /// The paths of the terminals.
+    pub fn paths(&self) -> &[Path] {
+        &self.network.mobility().paths
+    }
+
     /// Place of a terminal, in metres.
     pub fn place(&self, terminal: UserIndex, now: Instant) -> Place {
         self.network.mobility().place(terminal, now)
