@@ -46,6 +46,24 @@ fn the_users_of_a_cell_share_it() {
     }
 }
 
+/// Section 2.1 with base stations: ten users have their rate with the delay of the path and of some repeated
+/// blocks. Twenty have more than the cell, and share it.
+#[test]
+fn the_users_of_a_base_station_share_it() {
+    let of = |users: &str| {
+        let changes = [("variables.law", "nada"), ("variables.users", users)];
+        run_once(&example("rfc8869/2_1_base_stations.toml", &changes))
+    };
+    let few = of("10");
+    assert!(rates(&few, "video").iter().all(|rate| *rate > 1.4e6), "{:?}", rates(&few, "video"));
+    let (p95, lost) = delay_and_losses(&few, "video");
+    assert!(p95 < 50.0 && lost == 0.0, "{p95} ms, {lost}");
+    let many = of("20");
+    let shares = rates(&many, "video");
+    assert!(jain(&shares) > 0.85 && shares.iter().sum::<f64>() > 12e6, "{shares:?}");
+    assert!(delay_and_losses(&many, "video").0 > p95, "{p95} ms");
+}
+
 /// Section 3.2: sixteen flows of at most 1.5 Mbit/s share the cell, in which they have some 20 Mbit/s.
 #[test]
 fn sixteen_flows_share_a_cell() {

@@ -150,6 +150,11 @@ fn the_walk_from_a_home_through_cells_into_a_cafe() {
 }
 
 #[test]
+fn a_profile_beside_a_cell() {
+    check("profiles", &[]);
+}
+
+#[test]
 fn the_contended_cell() {
     check("wifi_cell", &[("simulation.duration", "5 s")]);
 }
