@@ -163,7 +163,6 @@ fn each_key_changes_what_a_run_does() {
         ("cell[0].radio.penetration", json!("60 dB")),
         ("cell[0].radio.propagation", json!("rma")),
         ("cell[0].radio.fading", json!("none")),
-        ("cell[0].rlc.mode", json!("um")),
         ("cell[0].queue", json!({ "limit": "1500 B" })),
         ("cell[0].queue", json!({ "discard": "3 ms" })),
         ("cell[0].transmissions", json!(1)),
@@ -186,6 +185,87 @@ fn each_key_changes_what_a_run_does() {
     ] {
         let record = road(&[("simulation.duration", json!("18 s")), (key, value.clone())]);
         assert!(format!("{record:?}") != usual, "{key} = {value} changes nothing");
+    }
+}
+
+/// Keys with an effect only together with others: on blocks that fail for good, users, silence, a lost link.
+#[test]
+fn each_further_key_changes_what_a_run_does() {
+    let once = vec![("cell[0].transmissions", json!(1))];
+    let users = vec![("cell[0].background", json!({ "users": 10, "rate": "4 Mbit/s" }))];
+    let wide = vec![("cell[0].preset", json!("nr-fr1-tdd")), ("cell[0].bandwidth", json!("20 MHz"))];
+    let silent = vec![
+        ("cell[0].idle", json!({})),
+        ("flow[0].traffic.rate", json!("4 kbit/s")),
+        ("flow[1].start", json!("17 s")),
+    ];
+    let away = vec![(
+        "node[2].mobility.points",
+        json!([{ "at": "4 s", "position": [0, 30] }, { "at": "6 s", "position": [0, 20000] },
+            { "at": "10 s", "position": [0, 20000] }, { "at": "12 s", "position": [0, 30] }]),
+    )];
+    for (base, keys) in [
+        (
+            once,
+            vec![
+                ("cell[0].rlc.mode", json!("um")),
+                ("cell[0].rlc.reassembly", json!("10 ms")),
+                ("cell[0].rlc.status_prohibit", json!("90 ms")),
+                ("cell[0].rlc.poll_retransmit", json!("15 ms")),
+            ],
+        ),
+        (
+            users,
+            vec![
+                ("cell[0].pf_time", json!(10)),
+                ("cell[0].background.size", json!("20 kB")),
+                ("cell[0].background.radius", json!("1 km")),
+            ],
+        ),
+        (
+            wide,
+            vec![
+                ("cell[0].pattern", json!("DDDDDDDSUU")),
+                ("cell[0].layers", json!(1)),
+                ("cell[0].subcarrier_spacing", json!("60 kHz")),
+            ],
+        ),
+        (
+            silent,
+            vec![
+                ("cell[0].idle.cycle", json!("1280 ms")),
+                ("cell[0].idle.on", json!("100 ms")),
+                ("cell[0].idle.sleep_after", json!("4 s")),
+                ("cell[0].idle.release_after", json!("1 s")),
+                ("cell[0].idle.paging", json!("640 ms")),
+            ],
+        ),
+        (
+            away,
+            vec![
+                ("node[1].gateway.failure.n310", json!(40)),
+                ("node[1].gateway.failure.t310", json!("100 ms")),
+                ("node[1].gateway.failure.reestablishment", json!("1500 ms")),
+            ],
+        ),
+        (
+            vec![("node[1].gateway.shadowing.deviation", json!("8 dB"))],
+            vec![("node[1].gateway.shadowing.distance", json!("10 m"))],
+        ),
+        (
+            vec![("cell[0].radio.propagation", json!("uma"))],
+            vec![("cell[0].radio.sight", json!("obstructed"))],
+        ),
+        (vec![], vec![("node[1].gateway.reports.period", json!("80 ms"))]),
+    ] {
+        let of = |more: &[(&str, Value)]| {
+            let all = [&[("simulation.duration", json!("18 s"))], &base[..], more].concat();
+            format!("{:?}", road(&all))
+        };
+        let usual = of(&[]);
+        for (key, value) in keys {
+            assert!(of(&[(key, value.clone())]) != usual, "{key} = {value} changes nothing");
+        }
     }
 }
 
