@@ -187,3 +187,124 @@ fn bad_input_is_named() {
     assert_eq!(run(&["fit", name, "--model", "markov"]).status.code(), Some(2));
     assert!(stderr(&run(&["fit", "/nowhere/at.all"])).contains("/nowhere/at.all"));
 }
+
+/// A phone between two cells that change at four times, with a stream in each direction.
+const CELLS: &str = r#"
+[variables]
+period = "10 ms"
+gap = "120 ms"
+rate = "100 kbit/s"
+[simulation]
+duration = "60 s"
+[[node]]
+name = "server"
+[[node]]
+name = "operator"
+gateway = { shadowing = { deviation = "0 dB" }, handover = { by_level = false, gap = "$gap" } }
+[[node]]
+name = "phone"
+cell = "west"
+position = [250, 30]
+cell_changes = [{ time = "11 s", to = "east" }, { time = "22.003 s", to = "west" }, { time = "33.007 s", to = "east" }, { time = "44.011 s", to = "west" }]
+[[cell]]
+name = "west"
+gateway = "operator"
+position = [0, 0]
+idle = { always_on = true }
+radio = { propagation = "macro", fading = "none" }
+sr_period = "$period"
+queue = { limit = "300 kB" }
+[[cell]]
+name = "east"
+gateway = "operator"
+position = [500, 0]
+idle = { always_on = true }
+radio = { propagation = "macro", fading = "none" }
+sr_period = "$period"
+queue = { limit = "300 kB" }
+[[link]]
+between = ["server", "operator"]
+rate = "1 Gbit/s"
+delay = "10 ms"
+[[flow]]
+name = "down"
+from = "server"
+to = "phone"
+transport = "udp"
+packet_size = "141 B"
+traffic = { kind = "cbr", rate = "$rate" }
+[[flow]]
+name = "up"
+from = "phone"
+to = "server"
+transport = "udp"
+packet_size = "100 B"
+traffic = { kind = "cbr", rate = "14.9 kbit/s" }
+[record]
+packets = true
+"#;
+
+/// Estimates of `fit --cell` from a run, by stream.
+fn of_cell(directory: &Path, changes: &[&str]) -> [Value; 2] {
+    let scenario = directory.join("cells.toml");
+    fs::write(&scenario, CELLS).expect("it is written");
+    let tables = directory.join("tables");
+    let tables = tables.to_str().expect("UTF-8");
+    let sets = changes.iter().flat_map(|change| ["--set", change]);
+    let arguments: Vec<&str> =
+        ["run", scenario.to_str().expect("UTF-8"), "--out", tables].into_iter().chain(sets).collect();
+    succeed(&arguments);
+    let found: Value = serde_json::from_str(&succeed(&["fit", "--cell", tables, "--json"])).expect("JSON");
+    ["down", "up"].map(|name| {
+        let streams = found["streams"].as_array().expect("streams").iter();
+        streams.clone().find(|stream| stream["stream"] == name).expect("the stream")["cell"].clone()
+    })
+}
+
+#[track_caller]
+fn is_near(estimate: &Value, expected: f64, most: f64) {
+    let value = estimate["value"].as_f64().unwrap_or(f64::NAN);
+    assert!((value - expected).abs() < most, "{estimate}, expected {expected}");
+}
+
+#[test]
+fn a_drive_tells_the_parameters_of_its_cells() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (period, gap) in [(0.01, 0.12), (0.04, 0.06)] {
+        let [period_key, gap_key] = [("period", period), ("gap", gap)]
+            .map(|(name, value)| format!("variables.{name}={} ms", value * 1e3));
+        let [down, up] = of_cell(directory.path(), &[&period_key, &gap_key]);
+        assert!(down["step_s"].is_null(), "blocks of a strong signal arrive: {down}");
+        is_near(&up["request_period_s"], period, 0.15 * period);
+        let gaps = down["gaps"].as_array().expect("gaps");
+        assert_eq!(gaps.len(), 4, "{down}");
+        for (found, at) in gaps.iter().zip([11.0, 22.003, 33.007, 44.011]) {
+            let [low, high] =
+                [0, 1].map(|bound| found["length_s"]["interval"][bound].as_f64().expect("a bound"));
+            // The first block of the new cell may be repeated once.
+            assert!(low <= gap && gap <= high && high - low < 0.0221, "{found}");
+            let until = found["until_s"].as_f64().expect("a time");
+            assert!((0.0..0.012).contains(&(until - at - gap)), "{found}, {at}");
+        }
+    }
+    let weak = ["west", "east"].map(|cell| format!("cell.{cell}.radio.penetration=40 dB"));
+    let fades = ["west", "east"].map(|cell| format!("cell.{cell}.radio.fading=eva"));
+    let [down, _] = of_cell(directory.path(), &[&weak[0], &weak[1], &fades[0], &fades[1]]);
+    is_near(&down["step_s"], 0.008, 0.0006);
+    let [down, _] = of_cell(directory.path(), &["variables.rate=60 Mbit/s", "simulation.duration=5 s"]);
+    is_near(&down["queue_bytes"], 300e3, 15e3);
+    assert!(down["step_s"].is_null() && down["gaps"].as_array().is_some_and(Vec::is_empty), "{down}");
+}
+
+#[test]
+fn a_file_without_delays_tells_no_cell() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("other.csv");
+    fs::write(&file, "time_s,rate\n1,2\n").expect("it is written");
+    let output = run(&["fit", "--cell", file.to_str().expect("UTF-8")]);
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("expected a column `sent_s`"), "{output:?}");
+    fs::write(&file, "sent_s,delay_s,class\n0.5,0.03,ping\n").expect("it is written");
+    let text = succeed(&["fit", "--cell", file.to_str().expect("UTF-8")]);
+    assert_eq!(text.trim_end(), "ping: 1 packets\n  shows no parameter of a cell");
+}

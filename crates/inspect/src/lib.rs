@@ -41,6 +41,7 @@
 pub mod air;
 pub mod capacity;
 pub mod capture;
+pub mod cell_fit;
 mod copies;
 pub mod dissect;
 pub mod explain;

@@ -1,5 +1,6 @@
 //! `whimbrel fit`: fits loss models to recorded losses.
 
+mod cell;
 mod packets;
 mod source;
 mod text;
@@ -18,7 +19,8 @@ use source::Source;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel fit examples/captures/call.pcapng.gz\n  \
                   whimbrel fit examples/captures/call.pcapng.gz --json\n  \
-                  whimbrel fit examples/captures/call.pcapng.gz --model four-state --toml\n\n\
+                  whimbrel fit examples/captures/call.pcapng.gz --model four-state --toml\n  \
+                  whimbrel fit --cell lte/down.delays.csv\n\n\
                   The file is a capture (pcap or pcapng) behind the losses, in which missing sequence numbers of an RTP stream or\n\
                   of a DCCP connection are losses, a directory of `run --out` with packets.csv (record.packets = true), or a text of 0\n\
                   (delivered) and 1 (lost), one per packet. The models are fitted by\n\
@@ -39,6 +41,10 @@ pub(crate) struct FitArgs {
     /// Print only the scenario fragment, `loss = { ... }`.
     #[arg(long, conflicts_with = "json")]
     toml: bool,
+    /// Estimate the parameters of a cell instead, from the delays in a directory of `run --out` or in the
+    /// `delays.csv` of a recording
+    #[arg(long, conflicts_with_all = ["model", "toml", "port"])]
+    cell: bool,
     /// Print everything as JSON, on one line.
     #[arg(long)]
     json: bool,
@@ -73,6 +79,11 @@ impl Model {
 
 /// Runs the verb.
 pub(crate) fn run(args: &FitArgs) -> Result<(), Failure> {
+    if args.cell {
+        let streams = cell::read(&args.file, args.flow.as_deref())
+            .with_context(|| format!("{}", args.file.display()))?;
+        return Ok(print::line(if args.json { cell::json(&streams) } else { cell::text(&streams) })?);
+    }
     let source = Source::read(&args.file, args.port, args.flow.as_deref())?;
     let fitted = fit(&source.runs).with_context(|| source.name.clone())?;
     let chosen = chosen(&fitted, args.model)?;
