@@ -5,6 +5,7 @@ mod carry_recipe;
 mod classify;
 mod completion;
 mod emulate;
+mod emulate_cell;
 mod emulate_interfaces;
 #[path = "support/ends.rs"]
 mod ends;

@@ -128,7 +128,7 @@ fn host() -> String {
 
 /// Precedence over the rest of a busy machine, where permitted: the tests of times then wait for no
 /// processor.
-fn precedence() -> &'static str {
+pub(crate) fn precedence() -> &'static str {
     if rustix::process::geteuid().is_root() { "--realtime" } else { "-q" }
 }
 
