@@ -58,10 +58,12 @@ impl whimbrel_config {
         };
         Ok(self.paths.setup(protection.setup(self.config.clone(), role).with_latency(self.latency)))
     }
+
     pub(crate) fn socket_options(&self) -> SocketOptions {
         let options = SocketOptions::default();
         options.receive_queue(self.receive_queue.unwrap_or(options.receive_queue))
     }
+
     pub(crate) fn host_options(&self) -> HostOptions {
         let options = HostOptions::default();
         options.receive_queue(self.receive_queue.unwrap_or(options.receive_queue))

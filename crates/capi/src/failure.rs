@@ -39,15 +39,19 @@ impl Failure {
     pub(crate) fn argument(message: impl Into<String>) -> Self {
         Self { code: WHIMBREL_ERROR_ARGUMENT, message: message.into() }
     }
+
     pub(crate) fn config(message: impl Into<String>) -> Self {
         Self { code: WHIMBREL_ERROR_CONFIG, message: message.into() }
     }
+
     pub(crate) fn system(action: &str, error: &std::io::Error) -> Self {
         Self { code: WHIMBREL_ERROR_SYSTEM, message: format!("{action}: {error}") }
     }
+
     pub(crate) fn closed(message: &str) -> Self {
         Self { code: WHIMBREL_CLOSED, message: message.into() }
     }
+
     pub(crate) fn again(message: &str) -> Self {
         Self { code: WHIMBREL_AGAIN, message: message.into() }
     }

@@ -20,18 +20,22 @@ impl Control {
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");
         Self(BufReader::new(stream))
     }
+
     fn send(&mut self, message: &Value) {
         writeln!(self.0.get_mut(), "{message}").expect("it reads");
     }
+
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.0.read_line(&mut line).expect("in time");
         serde_json::from_str(&line).unwrap_or(Value::Null)
     }
+
     /// The server's answer to the request of a test that it sends over UDP at 50 Mbit/s.
     fn request(port: u16, token: u64) -> (Self, Value) {
         Self::request_from([127, 0, 0, 1], port, token)
     }
+
     fn request_from(source: [u8; 4], port: u16, token: u64) -> (Self, Value) {
         let mut control = Self::new(connect_from(source, port));
         let plan = json!({ "token": token, "transport": "udp", "direction": "down", "streams": 1, "ccid": 3, "service_code": 0,

@@ -69,6 +69,7 @@ impl Relay {
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Self { child, at, key }
     }
+
     /// Its resident memory in bytes.
     fn memory(&self) -> f64 {
         let path = format!("/proc/{}/status", self.child.id());
@@ -77,6 +78,7 @@ impl Relay {
         let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
         kilobytes * 1024.0
     }
+
     /// Its processor time in seconds.
     fn cpu(&self) -> f64 {
         let path = format!("/proc/{}/schedstat", self.child.id());

@@ -68,6 +68,7 @@ impl Crossing {
         });
         Self { at, is_cut, is_over }
     }
+
     fn set_cut(&self, path: usize, is_cut: bool) {
         self.is_cut[path].store(is_cut, Ordering::Relaxed);
     }

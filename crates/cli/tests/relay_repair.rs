@@ -59,15 +59,18 @@ impl Camera {
             self.starts = answers;
         }
     }
+
     fn frames(&mut self, count: usize, answers: bool) {
         (0..count).for_each(|_| self.frame(answers));
     }
+
     /// Sends frames for longer than the latency, none of which arrives.
     fn outage(&mut self, path: &HostilePath, answers: bool) {
         path.obey(|forth, packet| if forth && packet.len() > SIZE { Vec::new() } else { all(forth, packet) });
         self.frames(LONGER, answers);
         path.obey(all);
     }
+
     /// Sends frames until some in a row bring no message: an outage makes the allowed rate fall, and a busy
     /// machine loses more.
     fn rest(&mut self, answers: bool) {
@@ -82,10 +85,12 @@ impl Camera {
         }
         panic!("no rest: {} losses, {:?}", self.losses, self.requests);
     }
+
     /// Messages so far.
     fn asked(&self) -> usize {
         self.losses + self.requests.len()
     }
+
     /// Sends frames until that holds.
     fn until(&mut self, answers: bool, what: &str, holds: impl Fn(&Self) -> bool) {
         for _ in 0..300 {

@@ -100,6 +100,7 @@ impl Selection {
     pub const fn one(path: usize) -> Self {
         Self { path, copies: 0 }
     }
+
     /// All chosen paths.
     pub fn paths(self) -> impl Iterator<Item = usize> {
         core::iter::once(self.path).chain((0..MAX_PATHS).filter(move |index| self.copies >> index & 1 == 1))
@@ -173,10 +174,12 @@ impl SchedulerKind {
             Self::Handover => "handover",
         }
     }
+
     /// The scheduler of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
+
     /// A scheduler in its initial state.
     pub fn build(self) -> Box<dyn Scheduler> {
         match self {

@@ -60,11 +60,13 @@ impl Window {
     pub const fn new(cwnd: f64) -> Self {
         Self { cwnd, ssthresh: f64::INFINITY }
     }
+
     /// `true` if the window grows by slow start. At `cwnd = ssthresh` RFC 5681 allows either; this is
     /// congestion avoidance.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
+
     /// The window in bytes, rounded down.
     pub fn bytes(&self, segment_size: u32) -> u64 {
         (self.cwnd * f64::from(segment_size)) as u64

@@ -43,15 +43,18 @@ impl SessionClock {
             _ => {}
         }
     }
+
     /// `true` while it stands still.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.is_some()
     }
+
     /// The library's time at `now`.
     pub(crate) fn reading(&self, now: Instant) -> SystemInstant {
         let shown = self.stopped.unwrap_or(now).saturating_sub(self.lag) + self.lead;
         *ORIGIN + std::time::Duration::from_nanos(shown.as_nanos())
     }
+
     /// The time at which the clock, if not stopped, shows `deadline`, or that after `longest`, if it is
     /// earlier:
     /// [`expire`](Self::expire) then puts the clock forward. `None` if the deadline is in a year or later.
@@ -67,6 +70,7 @@ impl SessionClock {
         self.early = ahead - wait;
         Some(now + wait)
     }
+
     /// The last timer has expired: the clock shows its deadline.
     pub(crate) fn expire(&mut self) {
         self.lead += core::mem::take(&mut self.early);

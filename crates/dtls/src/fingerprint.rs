@@ -24,6 +24,7 @@ impl Fingerprint {
         bytes.copy_from_slice(digest(&SHA256, info).as_ref());
         Self(bytes)
     }
+
     /// The digest.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

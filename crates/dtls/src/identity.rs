@@ -34,6 +34,7 @@ impl Identity {
     pub fn generate() -> Result<Self, KeyError> {
         Self::self_signed(&KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(|_| KeyError::Entropy)?)
     }
+
     /// The key in a PEM text (PKCS #8), with a certificate signed by itself.
     ///
     /// # Errors
@@ -41,6 +42,7 @@ impl Identity {
     pub fn from_pem(key: &str) -> Result<Self, KeyError> {
         Self::self_signed(&read_key(key)?)
     }
+
     /// The key in a PEM text, with the certificate that an authority has issued for it, the first in
     /// `certificate`.
     ///
@@ -61,20 +63,24 @@ impl Identity {
         let named = public_key(&leaf).map_err(KeyError::Certificate)?;
         if named == identity.fingerprint { Ok(identity) } else { Err(KeyError::Mismatch) }
     }
+
     /// The private key as PEM (PKCS #8), for a file that only its owner can read.
     pub fn to_pem(&self) -> Zeroizing<String> {
         let der = rustls_pki_types::PrivatePkcs8KeyDer::from(self.key.der());
         let key = KeyPair::try_from(&der).expect("it was made from such a key");
         Zeroizing::new(key.serialize_pem())
     }
+
     /// The fingerprint of the public key, which peers trust.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
+
     /// The certificate (DER).
     pub(crate) fn certificate(&self) -> &[u8] {
         &self.certificate
     }
+
     /// The private key.
     pub(crate) fn key(&self) -> &Arc<IdentityKey> {
         &self.key
@@ -90,6 +96,7 @@ impl Identity {
         let certificate = parameters.self_signed(key).map_err(|_| KeyError::Unsupported)?;
         Self::new(key, certificate.der())
     }
+
     fn new(key: &KeyPair, certificate: &[u8]) -> Result<Self, KeyError> {
         let fingerprint = Fingerprint::of_public_key(&key.subject_public_key_info());
         let key = IdentityKey::from_der(key.serialize_der()).ok_or(KeyError::Unsupported)?;

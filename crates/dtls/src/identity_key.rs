@@ -35,10 +35,12 @@ impl IdentityKey {
             .find_map(|(curve, hash)| EcdsaKeyPair::from_pkcs8(curve, &der).ok().map(|pair| (pair, hash)));
         parsed.map(|(pair, hash)| Self { pair, hash, der })
     }
+
     /// Its encoding.
     pub(crate) fn der(&self) -> &[u8] {
         &self.der
     }
+
     /// Calls the library, whose [`KeyProvider`] finds this key.
     pub(crate) fn lend<T>(self: &Arc<Self>, call: impl FnOnce() -> T) -> T {
         LENT.set(Some(self.clone()));
@@ -46,6 +48,7 @@ impl IdentityKey {
         LENT.take();
         result
     }
+
     /// The key that is lent at this time.
     pub(crate) fn lent() -> Option<Arc<Self>> {
         LENT.with_borrow(Clone::clone)
@@ -83,12 +86,15 @@ impl SigningKey for SharedKey {
         out.extend_from_slice(signature.as_ref());
         Ok(())
     }
+
     fn algorithm(&self) -> SignatureAlgorithm {
         SignatureAlgorithm::ECDSA
     }
+
     fn hash_algorithm(&self) -> HashAlgorithm {
         self.0.hash
     }
+
     fn supported_hash_algorithms(&self) -> &[HashAlgorithm] {
         core::slice::from_ref(&self.0.hash)
     }

@@ -70,6 +70,7 @@ impl Count {
         self.datagrams += 1;
         self.bytes += bytes as u64;
     }
+
     /// Subtracts these from counts of records, and the bytes by which the other records are longer than their
     /// datagrams.
     fn leave_out(self, datagrams: &mut u64, bytes: &mut u64) {
@@ -102,10 +103,12 @@ impl<C: Transport> Layer<C> {
     pub fn peer(&self) -> Option<Fingerprint> {
         self.session.as_ref()?.peer()
     }
+
     /// `true` between DCCP's handshake and the end of DTLS's.
     pub fn is_shaking_hands(&self) -> bool {
         self.opened.is_some() && !self.is_over
     }
+
     /// Number of datagrams of the peer that had no effect: forged, damaged or replayed ones, and clear data.
     pub fn ignored(&self) -> u64 {
         self.session.as_ref().map_or(0, |session| session.ignored())
@@ -169,10 +172,12 @@ impl<C: Transport> Layer<C> {
             self.settle(now, connection);
         }
     }
+
     /// Latest time of the next call to [`Layer::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.session.as_ref().filter(|_| !self.is_over)?.poll_timeout()
     }
+
     /// The next event.
     pub fn poll_event(&mut self) -> Option<LayerEvent<C::Event>> {
         self.events.pop_front()

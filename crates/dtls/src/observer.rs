@@ -56,6 +56,7 @@ impl Observed {
         *self = CURRENT.take().unwrap_or_default();
         result
     }
+
     /// Notes the plaintext of a record that was sent or received: its content and the content type.
     pub(crate) fn note(plaintext: &[u8], is_sent: bool) {
         let Some((content, HANDSHAKE)) = split_type(plaintext) else { return };

@@ -135,6 +135,7 @@ impl Protection {
         let secret = observed.client_handshake.filter(|_| role == Role::Server);
         self.handshake = secret.map(|secret| Receiving::new(HANDSHAKE_EPOCH, Keys::new(secret)));
     }
+
     /// Notes a record that the library has protected: its number is used.
     pub(crate) fn note_sent(&mut self, record: &[u8]) {
         let Sending { epoch, keys, next } = &mut self.sending;
@@ -164,6 +165,7 @@ impl Protection {
         }
         Ok(self.sending.seal(data, DATA))
     }
+
     /// The record that ends what this end sends.
     pub(crate) fn close(&mut self) -> Bytes {
         // The level of alerts has no meaning any more; libraries send "warning" with this one.
@@ -240,10 +242,12 @@ impl Protection {
             update.repeat(now, &mut self.sending, outgoing);
         }
     }
+
     /// The next time of [`Protection::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.update.as_ref().map(Update::due)
     }
+
     /// Begins the interval of retransmission anew.
     pub(crate) fn restart_timer(&mut self, now: Instant) {
         if let Some(update) = &mut self.update {
@@ -267,12 +271,14 @@ impl Protection {
             }
         }
     }
+
     /// Acknowledges a record with handshake messages, a repeated one as well: the acknowledgement before may
     /// be lost.
     fn acknowledge(&mut self, epoch: u64, number: u64, outgoing: &mut VecDeque<Bytes>) {
         let numbers = [epoch, number].map(u64::to_be_bytes).concat();
         outgoing.push_back(self.sending.seal(&acknowledgement(&numbers), ACK));
     }
+
     /// Changes the keys for sending if the peer has the message about them.
     fn handle_acknowledgement(&mut self, content: &[u8]) {
         let numbers = content.get(ACK_HEADER..).unwrap_or_default().chunks_exact(ACKED_NUMBER);
@@ -290,6 +296,7 @@ impl Protection {
             self.sending = Sending { epoch: epoch + 1, keys: keys.next(), next: 0 };
         }
     }
+
     fn begin_update(&mut self, now: Instant, outgoing: &mut VecDeque<Bytes>) {
         let mut update = Update::new(now, key_update(self.next_message));
         self.next_message = self.next_message.wrapping_add(1);
@@ -335,6 +342,7 @@ impl Receiving {
     fn has(&self, epoch_bits: u8) -> bool {
         self.epoch & 3 == u64::from(epoch_bits)
     }
+
     fn new(epoch: u64, keys: Keys) -> Self {
         Self { epoch, keys, window: Window::default() }
     }

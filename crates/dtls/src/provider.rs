@@ -37,23 +37,29 @@ impl SupportedDtls13CipherSuite for Aes128Gcm {
     fn suite(&self) -> Dtls13CipherSuite {
         Dtls13CipherSuite::AES_128_GCM_SHA256
     }
+
     fn hash_algorithm(&self) -> HashAlgorithm {
         HashAlgorithm::SHA256
     }
+
     fn key_len(&self) -> usize {
         KEY
     }
+
     fn iv_len(&self) -> usize {
         aead::NONCE_LEN
     }
+
     fn tag_len(&self) -> usize {
         TAG
     }
+
     fn create_cipher(&self, key: &[u8]) -> Result<Box<dyn Cipher>, CryptoError> {
         let key = aead::UnboundKey::new(&aead::AES_128_GCM, key);
         let key = key.map_err(|_| CryptoError::OperationFailed(CryptoOperation::CreateCipher))?;
         Ok(Box::new(RecordCipher(aead::LessSafeKey::new(key))))
     }
+
     fn encrypt_sn(&self, sn_key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
         let key = Aes128Enc::new_from_slice(sn_key).expect("a key of this suite");
         let mut mask = (*sample).into();

@@ -40,6 +40,7 @@ impl SharedSecret {
         }
         Ok(Self(Zeroizing::new(secret.to_vec())))
     }
+
     /// The text of a new random secret of 256 bits, in base64.
     ///
     /// # Errors
@@ -49,11 +50,13 @@ impl SharedSecret {
         aws_lc_rs::rand::fill(&mut bytes[..]).map_err(|_| KeyError::Entropy)?;
         Ok(Zeroizing::new(Base64Unpadded::encode_string(&bytes[..])))
     }
+
     /// The security of the end with that role: its own key, and trust in the other end's alone.
     pub fn security(&self, role: Role) -> Security {
         let other = if role == Role::Client { Role::Server } else { Role::Client };
         Security::new(self.identity(role), Trust::Pinned(vec![self.identity(other).fingerprint()]))
     }
+
     /// The identity of the end with that role.
     pub fn identity(&self, role: Role) -> Identity {
         let label: &[u8] = if role == Role::Client { b"client" } else { b"server" };

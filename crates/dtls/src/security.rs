@@ -54,6 +54,7 @@ impl Security {
         let configs = Default::default();
         Self(Arc::new(Parts { identity, trust, seed: None, rekey_after: None, configs }))
     }
+
     /// **For simulations and tests only**: draws the jitter of timers, the random fields of messages and the
     /// keys of the key exchange from `seed`, so that whoever knows it can read the connection. With a key of
     /// the curve P-256 and the feature `simulation` the same calls give the same records; other signatures
@@ -61,16 +62,19 @@ impl Security {
     pub fn seeded(self, seed: u64) -> Self {
         self.with(|parts| parts.seed = Some(seed))
     }
+
     /// Number of records after which an end changes its key for sending; 2^23 unless set.
     pub fn rekey_after(self, records: u64) -> Self {
         self.with(|parts| parts.rekey_after = Some(records))
     }
+
     fn with(self, change: impl FnOnce(&mut Parts)) -> Self {
         let mut parts = Arc::unwrap_or_clone(self.0);
         change(&mut parts);
         parts.configs = Default::default();
         Self(Arc::new(parts))
     }
+
     /// The fingerprint of this end's key.
     pub fn fingerprint(&self) -> Fingerprint {
         self.0.identity.fingerprint()
@@ -80,22 +84,27 @@ impl Security {
     pub(crate) fn seeded_keys(&self, role: Role) -> Option<SeededKeys> {
         self.0.seed.map(|seed| SeededKeys::new(seed, role))
     }
+
     /// Records per key, if set.
     pub(crate) fn records_per_key(&self) -> Option<u64> {
         self.0.rekey_after
     }
+
     pub(crate) fn identity(&self) -> &Identity {
         &self.0.identity
     }
+
     pub(crate) fn trust(&self) -> &Trust {
         &self.0.trust
     }
+
     /// The library's configuration for a connection with that round-trip time.
     pub(crate) fn config(&self, rtt: Option<Duration>) -> Arc<Config> {
         let timeout = rtt.map_or(DEFAULT_TIMEOUT, |rtt| (rtt * 3).clamp(LEAST_TIMEOUT, DEFAULT_TIMEOUT));
         let steps = timeout.as_nanos().div_ceil(TIMEOUT_STEP.as_nanos()) as usize;
         self.0.configs[steps].get_or_init(|| self.build(TIMEOUT_STEP * steps as u64)).clone()
     }
+
     fn build(&self, timeout: Duration) -> Arc<Config> {
         let mut builder = Config::builder()
             .with_crypto_provider(provider::provider())

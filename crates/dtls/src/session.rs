@@ -108,14 +108,17 @@ impl Session {
     pub fn is_established(&self) -> bool {
         self.stage == Stage::Established
     }
+
     /// `true` once the session has failed or was closed by this end.
     pub fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Receiving | Stage::Over)
     }
+
     /// Fingerprint of the key that the peer has proved; `None` before.
     pub fn peer(&self) -> Option<Fingerprint> {
         self.peer.filter(|_| matches!(self.stage, Stage::Established | Stage::Receiving | Stage::Over))
     }
+
     /// Number of datagrams of the peer that had no effect: forged, damaged or replayed ones, and clear data.
     pub fn ignored(&self) -> u64 {
         self.ignored
@@ -172,10 +175,12 @@ impl Session {
     pub fn poll_transmit(&mut self) -> Option<Bytes> {
         self.outgoing.pop_front()
     }
+
     /// `true` if handshake datagrams wait to be sent.
     pub fn has_transmits(&self) -> bool {
         !self.outgoing.is_empty()
     }
+
     /// Latest time of the next call to [`Session::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.is_over() {
@@ -188,6 +193,7 @@ impl Session {
         };
         limit.into_iter().chain(timers.into_iter().flatten().filter(|_| !self.clock.is_stopped())).min()
     }
+
     /// The next event.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.events.pop_front()

@@ -40,6 +40,7 @@ impl SeededKeys {
     pub(crate) fn new(seed: u64, role: Role) -> Self {
         Self { seed, role, drawn: 0 }
     }
+
     /// Calls the library, whose key exchanges take their keys from `keys`, if there are any.
     pub(crate) fn lend<T>(keys: &mut Option<Self>, call: impl FnOnce() -> T) -> T {
         LENT.set(keys.take());
@@ -47,6 +48,7 @@ impl SeededKeys {
         *keys = LENT.take();
         result
     }
+
     fn draw(&mut self) -> [u8; 32] {
         let role = u8::from(self.role == Role::Client);
         let mut key = [0; 32];

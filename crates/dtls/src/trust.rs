@@ -68,6 +68,7 @@ impl Authorities {
         }
         Ok(Self { certificates, name: None })
     }
+
     /// Accepts only certificates for that host: a DNS name or an IP address. Without a name, any certificate
     /// of the authorities is accepted.
     ///

@@ -69,6 +69,7 @@ impl Stream {
         // The set does not grow with the time.
         self.arrived = self.arrived.split_off(&self.next.saturating_sub(100));
     }
+
     fn hours(&mut self, world: &mut World, hours: u64) {
         for n in 0..hours * HOUR / CALM {
             let time = disturb(world, n);

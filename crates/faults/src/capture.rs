@@ -49,6 +49,7 @@ impl Capture {
         let interfaces = (0..paths).map(&mut interfaces_of).collect();
         Self { writer, interfaces, bytes: Vec::new() }
     }
+
     /// Adds a packet, as an IPv4 packet. Those of other paths are left out.
     pub(crate) fn packet(
         &mut self,
@@ -81,6 +82,7 @@ impl Capture {
         header[10..12].copy_from_slice(&checksum.to_be_bytes());
         self.writer.packet(interface, now, &self.bytes, u32::from(length), remark);
     }
+
     /// The file.
     pub(crate) fn take(&mut self) -> Vec<u8> {
         self.writer.take()

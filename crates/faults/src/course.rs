@@ -53,10 +53,12 @@ impl Course {
             record,
         }
     }
+
     /// Something has happened to an end.
     pub(crate) fn wake(&mut self, side: Side) {
         self.awake[side as usize] = true;
     }
+
     /// An end sends one more packet. Returns the number that it has sent at this instant.
     pub(crate) fn count_burst(&mut self, side: Side) -> u64 {
         let burst = &mut self.bursts[side as usize];
@@ -66,6 +68,7 @@ impl Course {
         burst.1 += 1;
         burst.1
     }
+
     /// A packet leaves: its treatment by its path.
     pub(crate) fn offer(&mut self, from: Side, leaving: &Leaving) -> Treatment {
         let Leaving { source, destination, path, ref transmit, .. } = *leaving;
@@ -107,6 +110,7 @@ impl Course {
         }
         treatment
     }
+
     /// A packet arrives.
     pub(crate) fn on_arrival(&mut self, to: Side, path: usize, arrived: &InFlightPacket) {
         let InFlightPacket { source, destination, meta, ref packet } = *arrived;
@@ -117,14 +121,17 @@ impl Course {
             capture.packet(self.now, at, (source, destination), meta.ecn, packet, None);
         }
     }
+
     /// Arrival time of the next packet.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         self.paths.iter().flatten().filter_map(Path::next_arrival).min()
     }
+
     /// The next packet that has arrived on a path.
     pub(crate) fn take_arrived(&mut self, path: usize, from: Side) -> Option<InFlightPacket> {
         self.paths[path][from as usize].take_arrived(self.now)
     }
+
     /// Adds a line to the log.
     pub(crate) fn log(&mut self, line: impl FnOnce() -> String) {
         if let Some((_, log)) = &mut self.record {
@@ -132,6 +139,7 @@ impl Course {
             let _ = writeln!(log, "{} {}", self.now, line());
         }
     }
+
     /// The capture file and the log.
     pub(crate) fn take_record(&mut self) -> Option<(Vec<u8>, String)> {
         self.record.take().map(|(mut capture, log)| (capture.take(), log))

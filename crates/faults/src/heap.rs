@@ -28,6 +28,7 @@ impl Heap {
             Err(panic) => resume_unwind(panic),
         }
     }
+
     /// The present number of bytes.
     pub(crate) fn bytes(&self) -> i64 {
         self.bytes

@@ -110,11 +110,13 @@ impl Host {
             resumed: None,
         }
     }
+
     /// Runs a command of the endpoint. Its heap memory is counted, so that returned values are copied, and
     /// dropped here.
     pub(crate) fn within<T>(&mut self, run: impl FnOnce(&mut Endpoint) -> T) -> T {
         self.heap.within(|| run(&mut self.endpoint))
     }
+
     /// Runs a command of one of its connections.
     pub(crate) fn command<T>(
         &mut self,
@@ -127,6 +129,7 @@ impl Host {
             result
         })
     }
+
     /// The next packet to send, and its destination.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
         let (remote, transmit) = self.within(|endpoint| endpoint.poll_transmit(now))?;
@@ -134,6 +137,7 @@ impl Host {
         self.within(|_| drop(transmit));
         Some((remote, sent))
     }
+
     /// A packet arrived.
     pub(crate) fn handle_packet(
         &mut self,
@@ -148,6 +152,7 @@ impl Host {
         }
         self.within(|endpoint| endpoint.handle_packet(now, source, meta, heap::copy(packet)));
     }
+
     /// A connection was created.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
         let is_damped = config.ccids.tfrc().is_some_and(|tfrc| tfrc.oscillation_damping);
@@ -180,6 +185,7 @@ impl Host {
         let old = self.watched.insert(handle, watched);
         assert!(old.is_none(), "{handle:?} names two connections");
     }
+
     /// One of its connections that is not over, picked by `which`.
     pub(crate) fn pick(&self, which: u64) -> Option<ConnectionHandle> {
         let live: Vec<_> = self
@@ -190,18 +196,21 @@ impl Host {
             .collect();
         (!live.is_empty()).then(|| live[(which % live.len() as u64) as usize])
     }
+
     /// The client's host has moved: the packet size of its new path is unknown.
     pub(crate) fn on_move(&mut self) {
         for watched in self.watched.values_mut() {
             watched.sizes.on_change();
         }
     }
+
     /// The congestion control of a connection restarts.
     pub(crate) fn restart(&mut self, handle: ConnectionHandle) {
         if let Some(watched) = self.watched.get_mut(&handle) {
             watched.flow.restart();
         }
     }
+
     /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
         // A client may return to an address from which an old Request of its port has made a second
@@ -214,9 +223,11 @@ impl Host {
             })
             .min_by_key(|handle| self.watched[handle].flow.distance(packet))
     }
+
     fn may_move(&self, handle: ConnectionHandle) -> bool {
         self.endpoint.connection(handle).is_some_and(Connection::may_move)
     }
+
     fn between_ports(&self, packet: &Packet) -> impl Iterator<Item = ConnectionHandle> + '_ {
         let ports = (packet.source_port, packet.destination_port);
         self.watched.keys().copied().filter(move |handle| {
@@ -227,16 +238,19 @@ impl Host {
             self.endpoint.connection(*handle).is_some_and(belongs)
         })
     }
+
     pub(crate) fn connection(&self, port: u16) -> Option<&Connection> {
         let mut found = self.watched.iter().filter(|(_, watched)| watched.port == port);
         found.find_map(|(handle, _)| self.endpoint.connection(*handle))
     }
+
     /// The connection of that port with that remote address.
     pub(crate) fn connection_with(&self, port: u16, remote: SocketAddr) -> Option<&Connection> {
         let here = |handle: &ConnectionHandle| self.endpoint.remote(*handle) == Some(remote);
         let mut found = self.watched.iter().filter(|(handle, watched)| watched.port == port && here(handle));
         found.find_map(|(handle, _)| self.endpoint.connection(*handle))
     }
+
     /// Checks its connections after any event.
     pub(crate) fn look(&mut self, now: Instant, tally: &mut Tally) {
         let seen = self.endpoint.snapshot();
@@ -270,6 +284,7 @@ impl Host {
             self.memory.check(self.heap.bytes(), connections, tally);
         }
     }
+
     /// Ends the trial: checks that the endpoint's heap memory is freed.
     pub(crate) fn close(&mut self) {
         let (endpoint, side) = (self.plan.endpoint, self.side);
@@ -277,6 +292,7 @@ impl Host {
         let (left, fresh) = (self.heap.bytes(), self.memory.fresh());
         assert_eq!(left, fresh, "{side:?}: bytes left of an endpoint that is no more, and of a new one");
     }
+
     /// A data packet of one of its connections was too large for the path. `rtt` is the least time of an
     /// answer.
     pub(crate) fn on_vanished(
@@ -296,6 +312,7 @@ impl Host {
             watched.sizes.on_vanished(now, rtt.max(known));
         }
     }
+
     /// A datagram reached its application, which may discard it. `true` if it does.
     pub(crate) fn perhaps_discard(
         &mut self,
@@ -325,6 +342,7 @@ impl Host {
         }
         true
     }
+
     /// A packet of one of its connections left.
     pub(crate) fn on_sent(&mut self, now: Instant, handle: ConnectionHandle, packet: &Packet) {
         let (Some(watched), Some(connection)) =
@@ -339,6 +357,7 @@ impl Host {
         let before = watched.seen.replace(after.clone());
         watched.flow.on_sent(now, packet, before.as_ref().unwrap_or(&after), &after);
     }
+
     /// A packet is about to be processed, which may be for any connection between its ports, from any address
     /// of the other end.
     pub(crate) fn on_arrival(&mut self, source: SocketAddr, packet: &Packet) {
@@ -352,6 +371,7 @@ impl Host {
             }
         }
     }
+
     /// A connection has an event for its application.
     pub(crate) fn on_event(
         &mut self,

@@ -82,20 +82,24 @@ impl Path {
             mtu: usize::MAX,
         }
     }
+
     /// From now on, each packet arrives as it was sent, after the same time.
     pub(crate) fn heal(&mut self) {
         self.plan = PathPlan { delay: self.plan.delay, ..PathPlan::default() };
         self.cut_until = Instant::ZERO;
     }
+
     /// Arrival time of the next packet.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         self.in_flight.keys().next().map(|(at, _)| *at)
     }
+
     /// The next packet that has arrived.
     pub(crate) fn take_arrived(&mut self, now: Instant) -> Option<InFlightPacket> {
         let first = self.in_flight.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove())
     }
+
     /// Time at which the report that a packet is too large reaches the sender, if it does.
     pub(crate) fn icmp_time(&mut self, now: Instant) -> Option<Instant> {
         match self.plan.icmp {
@@ -104,10 +108,12 @@ impl Path {
             IcmpPolicy::Host => Some(now),
         }
     }
+
     /// The source of reports that a packet is too large.
     pub(crate) fn icmp_policy(&self) -> IcmpPolicy {
         self.plan.icmp
     }
+
     /// Accepts a packet that a host sent.
     pub(crate) fn offer(
         &mut self,
@@ -194,6 +200,7 @@ impl Path {
         }
         treatment
     }
+
     fn corrupt(
         &mut self,
         packet: &mut Packet,
@@ -227,6 +234,7 @@ impl Path {
             None => Corruption::Dropped,
         }
     }
+
     fn launch(&mut self, at: Instant, in_flight: InFlightPacket) {
         let at = match self.coalesces {
             Some(time) => Instant::from_nanos(at.as_nanos().next_multiple_of(time.as_nanos().max(1))),

@@ -286,31 +286,39 @@ impl Dice {
     pub(crate) fn of_multipath(seed: u64, part: &str) -> Self {
         Self(RandomStreams::new(seed, 0).stream(part, "multipath"))
     }
+
     /// The stream of a part of a trial of repair.
     pub(crate) fn of_repair(seed: u64, part: &str) -> Self {
         Self(RandomStreams::new(seed, 0).stream(part, "repair"))
     }
+
     /// An integer below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0.below(bound)
     }
+
     /// An integer within bounds.
     pub(crate) fn within(&mut self, range: &RangeInclusive<usize>) -> usize {
         range.start() + self.below((range.end() - range.start()) as u64 + 1) as usize
     }
+
     /// `true` with that probability.
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.0.bernoulli(probability)
     }
+
     pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
         self.0.uniform_between(low, high)
     }
+
     pub(crate) fn time(&mut self, low: Duration, high: Duration) -> Duration {
         self.0.duration_between(low, high)
     }
+
     pub(crate) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         &among[self.below(among.len() as u64) as usize]
     }
+
     pub(crate) fn word(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -96,10 +96,12 @@ impl RepairPlan {
             duration,
         }
     }
+
     /// Both ends send in parts.
     fn is_in_parts(&self) -> bool {
         self.layers.iter().all(|layer| layer.is_some_and(|layer| layer.in_parts))
     }
+
     /// The configuration of an end.
     fn config(&self, side: Side) -> Config {
         let layer = self.layers[side as usize];
@@ -192,14 +194,17 @@ impl Pair for World {
             self.check_end(side);
         }
     }
+
     fn course(&mut self) -> &mut Course {
         &mut self.course
     }
+
     fn next_action(&self) -> Option<Instant> {
         let frames = (self.next_frame < self.stop()).then_some(self.next_frame);
         let closing = (!self.is_closing).then_some(self.stop());
         frames.into_iter().chain(closing).min()
     }
+
     fn act(&mut self) {
         let (now, stop) = (self.course.now, self.stop());
         for &(side, from, until) in &self.plan.cuts {
@@ -217,12 +222,14 @@ impl Pair for World {
             Side::BOTH.into_iter().for_each(|side| self.close(side));
         }
     }
+
     fn due(&self, side: Side) -> Option<Instant> {
         let End { connection, layer, .. } = &self.ends[side as usize];
         let connection = connection.as_ref().and_then(Connection::poll_timeout);
         let layer = layer.as_ref().and_then(RepairLayer::poll_timeout);
         [connection, layer].into_iter().flatten().min()
     }
+
     fn handle_timeout(&mut self, side: Side) {
         let now = self.course.now;
         let End { connection: Some(connection), layer, .. } = &mut self.ends[side as usize] else { return };
@@ -231,6 +238,7 @@ impl Pair for World {
             layer.handle_timeout(now, connection);
         }
     }
+
     fn poll_transmit(&mut self, side: Side) -> Option<Leaving> {
         // The layer acts on what has left before the next packet.
         self.rise(side);
@@ -238,6 +246,7 @@ impl Pair for World {
         let (source, destination) = (address(side), address(side.other()));
         Some(Leaving { source, destination, path: 0, handle: None, transmit })
     }
+
     fn arrive(&mut self, to: Side, arrived: InFlightPacket) {
         let InFlightPacket { meta, packet, .. } = arrived;
         let config = self.plan.config(to);
@@ -249,12 +258,15 @@ impl Pair for World {
             connection.handle_packet(self.course.now, meta, packet);
         }
     }
+
     fn acts_between(&mut self, _: Side) -> bool {
         self.dice.chance(0.7)
     }
+
     fn deliver_events(&mut self, side: Side) -> bool {
         self.rise(side)
     }
+
     fn check(&mut self) {
         assert!(
             self.course.now <= self.stop() + PATIENCE || self.is_over(),
@@ -280,10 +292,12 @@ impl World {
         course.finds_damage = plan.is_in_parts();
         Self { course, ends, dice: dice("applications"), next_frame: START, is_closing: false, plan }
     }
+
     /// Time at which the applications close.
     fn stop(&self) -> Instant {
         START + self.plan.duration
     }
+
     fn is_over(&self) -> bool {
         self.ends.iter().all(|end| end.connection.as_ref().is_none_or(Connection::is_drained))
     }
@@ -315,6 +329,7 @@ impl World {
             end.next += 1;
         }
     }
+
     fn close(&mut self, side: Side) {
         self.course.wake(side);
         let end = &mut self.ends[side as usize];
@@ -324,6 +339,7 @@ impl World {
         }
         connection.close(self.course.now);
     }
+
     /// Passes events through the layer to the application. `false` if there were none.
     fn rise(&mut self, side: Side) -> bool {
         let mut any = false;
@@ -351,6 +367,7 @@ impl World {
             self.on_event(side, event);
         }
     }
+
     fn on_event(&mut self, side: Side, event: Event) {
         self.course.log(|| format!("{side:?} receives {event:?}"));
         let (corrupted, tally) = (self.course.corrupted, &mut self.course.tally);

@@ -16,6 +16,7 @@ impl Tally {
     pub fn count(&mut self, what: &str) {
         self.add(what, 1);
     }
+
     /// Counts several events.
     pub fn add(&mut self, what: &str, times: u64) {
         match self.counts.get_mut(what) {
@@ -25,10 +26,12 @@ impl Tally {
             }
         }
     }
+
     /// The number of events.
     pub fn times(&self, what: &str) -> u64 {
         self.counts.get(what).copied().unwrap_or(0)
     }
+
     /// Records a value, of which the greatest is kept.
     pub fn observe(&mut self, what: &'static str, value: u64) {
         match self.greatest.iter_mut().find(|(name, _)| core::ptr::eq(*name, what) || *name == what) {
@@ -39,10 +42,12 @@ impl Tally {
             }
         }
     }
+
     /// The greatest value seen, or 0.
     pub fn greatest(&self, what: &str) -> u64 {
         self.greatest.iter().find(|(name, _)| *name == what).map_or(0, |(_, value)| *value)
     }
+
     /// Adds the counts of another tally.
     pub fn join(&mut self, other: &Self) {
         for (what, times) in &other.counts {
@@ -52,6 +57,7 @@ impl Tally {
             self.observe(what, *value);
         }
     }
+
     /// Names and counts, by name.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
         self.counts.iter().map(|(what, times)| (what.as_str(), *times))

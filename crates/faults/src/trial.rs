@@ -22,6 +22,7 @@ pub(crate) trait Pair {
     fn next_action(&self) -> Option<Instant> {
         None
     }
+
     /// Performs the actions that are due.
     fn act(&mut self) {}
     /// Time at which an end requests to be woken.
@@ -31,6 +32,7 @@ pub(crate) trait Pair {
         let _ = side;
         Duration::ZERO
     }
+
     /// Runs the timers of an end.
     fn handle_timeout(&mut self, side: Side);
     /// The next packet of an end.
@@ -39,11 +41,13 @@ pub(crate) trait Pair {
     fn on_treated(&mut self, side: Side, leaving: &Leaving, treatment: Treatment) {
         let _ = (side, leaving, treatment);
     }
+
     /// `true` if a packet that arrives has the address of that end.
     fn accepts(&mut self, to: Side, arriving: &InFlightPacket) -> bool {
         let _ = (to, arriving);
         true
     }
+
     /// A packet arrived at an end.
     fn arrive(&mut self, to: Side, arrived: InFlightPacket);
     /// Decides whether that end acts before the next packet of those that arrive at the same time.
@@ -54,6 +58,7 @@ pub(crate) trait Pair {
     fn look(&mut self, side: Side) {
         let _ = side;
     }
+
     /// Checks the laws of both ends, once they are drained.
     fn check(&mut self) {}
 }

@@ -71,6 +71,7 @@ impl World {
             plan,
         }
     }
+
     fn host(&mut self, side: Side) -> &mut Host {
         &mut self.hosts[side as usize]
     }
@@ -91,6 +92,7 @@ impl World {
 fn client_address(place: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, place], 6511))
 }
+
 fn server_address() -> SocketAddr {
     SocketAddr::from(([198, 51, 100, 2], 6511))
 }

@@ -212,6 +212,7 @@ impl End {
         assert!(due.is_none_or(|due| due > now), "drained at {now}, to be woken at {due:?}");
         packets
     }
+
     fn read(&mut self) {
         while let Some(event) = self.connection.poll_event() {
             match event {

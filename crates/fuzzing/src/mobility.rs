@@ -31,9 +31,11 @@ pub fn check(data: &[u8]) {
 fn client_at(place: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1 + place % 4], 6_511))
 }
+
 fn stranger_at(place: u8) -> SocketAddr {
     SocketAddr::from(([203, 0, 113, 1 + place % 4], 6_511))
 }
+
 fn server_at() -> SocketAddr {
     SocketAddr::from(([198, 51, 100, 1], 6_511))
 }
@@ -76,6 +78,7 @@ impl Net {
         }
         self.flying.truncate(MAX_FLYING);
     }
+
     fn deliver(&mut self, (is_for_server, from, packet): (bool, SocketAddr, Packet)) {
         let endpoint = if is_for_server { &mut self.server } else { &mut self.client };
         endpoint.handle_packet(self.now, from, ReceiveMeta::default(), packet);

@@ -107,6 +107,7 @@ impl Net {
         }
         self.flying.truncate(MAX_FLYING);
     }
+
     fn deliver(&mut self, (host, path, packet): (usize, Path, Packet)) {
         self.hosts[host].handle_packet(self.now, path, ReceiveMeta::default(), packet);
     }

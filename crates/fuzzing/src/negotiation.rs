@@ -59,6 +59,7 @@ impl End {
         let negotiation = Negotiation::new(role, Preferences::new(config));
         Self { negotiation, next: SeqNo::new(first), newest: SeqNo::ZERO }
     }
+
     fn send(&mut self, now: Instant, packet_type: PacketType) -> Sent {
         let (sequence, ack) = (self.next, self.newest);
         self.next = self.next.next();
@@ -72,6 +73,7 @@ impl End {
         }
         Sent { packet_type, sequence, ack, options }
     }
+
     /// Returns `true` if the connection continues.
     fn receive(&mut self, sent: &Sent) -> bool {
         self.newest = self.newest.max(sent.sequence);

@@ -40,9 +40,11 @@ impl Dice {
     fn word(&mut self) -> u64 {
         self.0.next_u64()
     }
+
     fn below(&mut self, bound: usize) -> usize {
         Random::below(&mut self.0, bound as u64) as usize
     }
+
     /// An input that is a mixture of others, with changes.
     fn mutate(&mut self, corpus: &[Vec<u8>]) -> Vec<u8> {
         let mut input = corpus[self.below(corpus.len())].clone();

@@ -97,6 +97,7 @@ impl Halt {
             Self::NoCell => "no cell serves",
         }
     }
+
     fn then(self) -> &'static str {
         match self {
             Self::Unconnected => "there was no connection",

@@ -85,6 +85,7 @@ impl Endpoint {
             udp_port: segment.udp.map(|ports| ports.source),
         }
     }
+
     /// The flow to another end.
     pub(crate) fn flow_to(self, destination: Self) -> Flow {
         let end = |end: Self| SocketAddr::new(end.address, end.udp_port.unwrap_or(end.port));

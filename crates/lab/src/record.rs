@@ -39,21 +39,26 @@ impl Record {
     pub fn tables(&self) -> &[Table] {
         &self.tables
     }
+
     /// The table of that name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name() == name)
     }
+
     pub(crate) fn add(&mut self, table: Table) {
         self.tables.push(table);
     }
+
     /// Keeps the rows whose word in `column` is accepted; tables without such a column remain unchanged.
     pub(crate) fn retain(&mut self, column: &str, accepted: impl Fn(&str) -> bool) {
         self.tables.iter_mut().for_each(|table| table.retain(column, &accepted));
     }
+
     /// The tables themselves.
     pub fn into_tables(self) -> Vec<Table> {
         self.tables
     }
+
     /// Writes each table to `directory/NAME.csv`. The directory is created if missing, and each
     /// file appears at once, complete.
     ///

@@ -114,12 +114,14 @@ pub trait End: fmt::Debug + Send {
     fn send(&mut self, now: Instant, datagram: Datagram, out: &mut Output) {
         let _ = (now, datagram, out);
     }
+
     /// A message arrived.
     fn handle(&mut self, now: Instant, message: Message, out: &mut Output);
     /// The time of [`next`](Self::next) was reached.
     fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         let _ = (now, out);
     }
+
     /// The time at which the end wants to be called.
     fn next(&self) -> Option<Instant> {
         None
@@ -137,6 +139,7 @@ impl End for Plain {
     fn send(&mut self, _: Instant, datagram: Datagram, out: &mut Output) {
         out.messages.push(Message::Data { datagram, is_repeat: false });
     }
+
     fn handle(&mut self, _: Instant, message: Message, out: &mut Output) {
         if let Message::Data { datagram, .. } = message {
             out.delivered.push(datagram);

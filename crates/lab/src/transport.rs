@@ -218,24 +218,31 @@ impl TransportPlan for Configured {
     fn headers(&self) -> u32 {
         self.flow.headers()
     }
+
     fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
         self.flow.fit(key, payload, greedy)
     }
+
     fn has_feedback(&self) -> bool {
         self.flow.has_feedback()
     }
+
     fn delivers_packets(&self) -> bool {
         self.flow.delivers_packets()
     }
+
     fn takes_commands(&self) -> bool {
         self.takes_commands
     }
+
     fn is_random(&self) -> bool {
         self.flow.is_random()
     }
+
     fn is_broadcast(&self) -> bool {
         self.flow.is_broadcast()
     }
+
     fn joins(&self) -> Option<&str> {
         self.flow.joins()
     }
@@ -283,25 +290,32 @@ impl<T: Transport> TransportKind<Configured> for Entry<T> {
     fn name(&self) -> &str {
         T::NAME
     }
+
     fn description(&self) -> &str {
         T::DESCRIPTION
     }
+
     fn keys(&self) -> &[&str] {
         T::KEYS
     }
+
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         T::Keys::json_schema(generator)
     }
+
     fn check(&self, settings: &Settings) -> Result<(), ScenarioError> {
         decode::<T::Keys>(&Value::Object(settings.clone())).map(drop)
     }
+
     fn plan(&self, key: &str, settings: &Settings) -> Result<Configured, ScenarioError> {
         let keys = decode(&Value::Object(settings.clone())).map_err(|error| error.within(key))?;
         Ok(Configured { flow: self.0.configure(key, keys)?, takes_commands: T::TAKES_COMMANDS })
     }
+
     fn takes_commands(&self) -> bool {
         T::TAKES_COMMANDS
     }
+
     fn notes(&self, key: &str, flow: &Settings) -> Vec<Note> {
         self.0.notes(key, flow)
     }

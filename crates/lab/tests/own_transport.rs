@@ -48,9 +48,11 @@ impl FlowTransport for ConstantFlow {
     fn scheme(&self) -> String {
         "constant".to_owned()
     }
+
     fn headers(&self) -> u32 {
         20
     }
+
     fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
         let sender = Sender {
             to: flow.to,
@@ -76,9 +78,11 @@ impl Content for Numbered {
     fn data_length(&self) -> u32 {
         self.length
     }
+
     fn numbers(&self) -> (u64, u64) {
         (self.number, self.number)
     }
+
     fn capture_bytes(&self, _: &IpHeaders, out: &mut Vec<u8>) -> u8 {
         out.extend(self.number.to_be_bytes());
         // Reserved for experiments (RFC 3692).
@@ -102,6 +106,7 @@ impl FlowEnd for Sender {
     fn meter(&self) -> &Meter {
         &self.meter
     }
+
     fn handle_packet(&mut self, _: Instant, _: u32, _: Ecn, _: &mut Envelope) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         if now < self.next {
@@ -129,6 +134,7 @@ impl FlowEnd for Sender {
             payload: Envelope { sent: now, content: SimPayload::Other(Box::new(content)) },
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         let next = self.source.poll_timeout()?.max(self.next);
         (next < Instant::FAR_FUTURE).then_some(next)
@@ -144,10 +150,12 @@ impl FlowEnd for Receiver {
     fn meter(&self) -> &Meter {
         &self.meter
     }
+
     fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
         let length = u64::from(envelope.content.data_length());
         self.meter.on_received(now, envelope.packet_info(size), length, ecn);
     }
+
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {
         self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
     }

@@ -54,6 +54,7 @@ fn record(text: &str) -> Record {
     let document = Document::from_toml(text).expect("a scenario");
     run(&document.plan().unwrap_or_else(|error| panic!("{error}\n{text}")), 1)
 }
+
 /// The same flow over UDP with a model.
 fn udp(loss: &str, kind: &str, latency: &str) -> String {
     let repair = format!("repair = {{ latency = \"{latency}\", kind = \"{kind}\" }}");
@@ -62,6 +63,7 @@ fn udp(loss: &str, kind: &str, latency: &str) -> String {
         .replace("ccid = 3\n", "")
         .replace("classifier = \"spike\"\n", "")
 }
+
 fn number(flows: &Table, name: &str) -> f64 {
     flows.number(name, 0).unwrap_or_else(|| panic!("no {name}"))
 }

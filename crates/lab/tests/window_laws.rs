@@ -20,13 +20,16 @@ impl WindowLaw for Aimd {
     fn name(&self) -> &'static str {
         "AIMD"
     }
+
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement) {
         window.cwnd += if window.in_slow_start() { ack.acked / 2.0 } else { ack.acked / window.cwnd };
     }
+
     fn on_congestion(&mut self, window: &mut Window, _signal: &CongestionSignal) {
         window.cwnd = (window.cwnd * (1.0 - self.decrease)).max(1.0);
         window.ssthresh = window.cwnd;
     }
+
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool) {
         if !repeated {
             self.on_congestion(window, signal);

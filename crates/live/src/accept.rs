@@ -90,6 +90,7 @@ impl Held {
         }
         counts
     }
+
     /// Takes the oldest place of the source that holds the most.
     fn evict(&mut self) {
         let counts = self.counts();
@@ -140,10 +141,12 @@ impl Turns {
         (self.last, self.has_refused_others) = (source, false);
         Ok(())
     }
+
     /// Another client is refused meanwhile.
     pub fn refuse(&mut self, source: IpAddr) {
         self.has_refused_others |= self.last != Some(source_of(source));
     }
+
     /// Ends the turn.
     pub fn end(&mut self, now: Instant) {
         if self.has_refused_others {

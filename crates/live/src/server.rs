@@ -65,14 +65,17 @@ pub trait Pages: Send + Sync + 'static {
         let _ = path;
         None
     }
+
     /// The paths for which [`page`](Self::page) has one.
     fn paths(&self) -> &'static [&'static str] {
         &[]
     }
+
     /// The path at which [`change`](Self::change) takes a POST, and below which a DELETE.
     fn takes(&self) -> Option<&'static str> {
         None
     }
+
     /// Changes something, for a client that may.
     fn change(&self, asked: &Asked) -> Changed {
         let _ = asked;

@@ -16,18 +16,22 @@ impl Clock {
     pub fn start() -> Self {
         Self { epoch: tokio::time::Instant::now() }
     }
+
     /// The time since its epoch.
     pub fn now(&self) -> Instant {
         Instant::ZERO + Duration::from(self.epoch.elapsed())
     }
+
     /// Sleeps until `deadline`. The runtime's timers have a grain of a millisecond.
     pub async fn sleep_until(&self, deadline: Instant) {
         tokio::time::sleep_until(self.system_instant(deadline)).await;
     }
+
     /// The instant on the runtime's clock.
     pub(crate) fn system_instant(&self, instant: Instant) -> tokio::time::Instant {
         self.epoch + std::time::Duration::from_nanos(instant.as_nanos())
     }
+
     /// Offset by which the system's clock is ahead of this one, in nanoseconds.
     pub(crate) fn behind_system(&self) -> i64 {
         /// The two clocks cannot be read at the same instant: a reading is repeated if the process was

@@ -232,6 +232,7 @@ impl Driver {
             }
         }
     }
+
     /// `true` if the task has nothing to do any more. The main one goes on without a carrier, as long as
     /// there are other addresses or one may appear. A path whose socket is broken shows by its missing
     /// acknowledgements.
@@ -247,6 +248,7 @@ impl Driver {
         }
         state.is_finished() && sent == LoopExit::Done || is_broken && state.outlets.is_empty()
     }
+
     /// Time at which the task has to wake up at the latest.
     fn deadline(&self, blocked: bool) -> Option<Instant> {
         let mut state = self.shared.lock();
@@ -296,6 +298,7 @@ impl Driver {
             self.previous = None;
         }
     }
+
     /// Passes received packets to the protocol, and errors of sent packets.
     fn receive_round(&mut self) -> io::Result<LoopExit> {
         let Some(carrier) = &mut self.carrier else { return Ok(LoopExit::Done) };
@@ -337,6 +340,7 @@ impl Driver {
         }
         LoopExit::More
     }
+
     /// Passes the packets of other addresses to their drivers, while there is no carrier, or it accepts
     /// nothing.
     fn send_elsewhere(&self) -> LoopExit {

@@ -20,6 +20,7 @@ pub(crate) use whimbrel_dtls::{Layer, LayerEvent};
 pub(crate) fn room(max_datagram: usize) -> usize {
     max_datagram.saturating_sub(whimbrel_dtls::RECORD_OVERHEAD)
 }
+
 /// Room for data in a datagram of that size: there are no records.
 #[cfg(not(feature = "dtls"))]
 pub(crate) fn room(max_datagram: usize) -> usize {

@@ -21,19 +21,23 @@ impl Feedback {
     pub(crate) fn new() -> Self {
         Self { discarded: Vec::new(), is_asked: false, is_reported: false }
     }
+
     /// A datagram was dropped from the receive queue.
     pub(crate) fn discard(&mut self, packet: PacketName) {
         self.discarded.push(packet);
     }
+
     /// The application's own declaration that it cannot keep up.
     pub(crate) fn set_slow(&mut self, is_slow: bool) {
         self.is_asked = is_slow;
     }
+
     /// `true` if there is something for [`Feedback::report`]. `is_filling`: three quarters of the receive
     /// queue are full.
     pub(crate) fn is_due(&self, is_filling: bool) -> bool {
         !self.discarded.is_empty() || self.is_slow(is_filling) != self.is_reported
     }
+
     /// Reports to the connection what is new.
     pub(crate) fn report(&mut self, is_filling: bool, connection: &mut impl Kind) {
         for packet in self.discarded.drain(..) {
@@ -45,10 +49,12 @@ impl Feedback {
             connection.report_slow(is_slow);
         }
     }
+
     /// Returns memory that traffic has left behind.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.discarded.shrink_to_fit();
     }
+
     fn is_slow(&self, is_filling: bool) -> bool {
         self.is_asked || is_filling
     }

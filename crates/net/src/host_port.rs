@@ -40,14 +40,17 @@ impl HostPort {
     pub fn new(host: impl Into<String>, port: Option<u16>) -> Self {
         Self { host: host.into(), port }
     }
+
     /// The name or address, without brackets; empty for this host.
     pub fn host(&self) -> &str {
         &self.host
     }
+
     /// The port, if one was given.
     pub fn port(&self) -> Option<u16> {
         self.port
     }
+
     /// The same with that port if none was given.
     #[must_use]
     pub fn or_port(&self, port: u16) -> Self {

@@ -46,10 +46,12 @@ impl InterfaceMonitor {
         let news = system::News::open()?;
         Ok(Self { news, last: interface_addresses()? })
     }
+
     /// The present addresses.
     pub fn addresses(&self) -> &[InterfaceAddress] {
         &self.last
     }
+
     /// Waits until the addresses are others. Cancel safe.
     ///
     /// # Errors

@@ -84,6 +84,7 @@ impl Kind for Connection {
     fn begin_close(&mut self, now: Instant) {
         self.close(now);
     }
+
     fn seen(&self, layer: Option<&Layer<Self>>) -> Option<ConnectionSnapshot> {
         let snapshot = self.snapshot();
         Some(match layer {
@@ -91,6 +92,7 @@ impl Kind for Connection {
             None => snapshot,
         })
     }
+
     fn new_paths(&self, _: &Event, _: impl FnMut(SocketAddr)) {}
     fn meaning(_: &Endpoint<Self>, _: ConnectionHandle, event: Event, arrival: Instant) -> Meaning {
         let received = |payload, sequence, ecn| received(payload, (SubflowId(0), sequence), ecn, arrival);
@@ -108,6 +110,7 @@ impl Kind for Connection {
             event => Meaning::Other(event),
         }
     }
+
     fn trace(trace: &Trace, event: &Event) {
         trace.event(event);
     }
@@ -116,6 +119,7 @@ impl Kind for Connection {
         let is_there = endpoint.remote(handle) == Some(path);
         is_there.then_some(SubflowId(0)).into_iter().collect()
     }
+
     fn senders_of(
         endpoint: &Endpoint<Self>,
         quoted: Quoted,
@@ -126,9 +130,11 @@ impl Kind for Connection {
         let is_meant = |handle: &_| endpoint.connection(*handle).is_some_and(|it| is_from(quoted, it));
         found.filter(is_meant).map(|handle| (handle, SubflowId(0))).into_iter().collect()
     }
+
     fn subflow(&self, _: SubflowId) -> Option<&Connection> {
         Some(self)
     }
+
     fn report(&mut self, _: Instant, _: SubflowId, report: impl FnOnce(&mut Connection)) {
         report(self);
     }
@@ -136,12 +142,15 @@ impl Kind for Connection {
     fn report_discarded(&mut self, (_, packet): PacketName, code: DropCode) -> bool {
         self.datagram_discarded(packet, code)
     }
+
     fn report_slow(&mut self, is_slow: bool) {
         self.set_slow_receiver(is_slow);
     }
+
     fn end_receiving(&mut self, now: Instant) {
         self.stop_receiving(now);
     }
+
     fn release_memory(&mut self) {
         self.shrink_to_fit();
     }
@@ -153,6 +162,7 @@ impl Kind for MultipathConnection {
     fn begin_close(&mut self, now: Instant) {
         self.close(now);
     }
+
     fn seen(&self, layer: Option<&Layer<Self>>) -> Option<ConnectionSnapshot> {
         let snapshot = self.snapshot();
         match layer {
@@ -160,11 +170,13 @@ impl Kind for MultipathConnection {
             None => snapshot.whole(),
         }
     }
+
     fn new_paths(&self, event: &MultipathEvent, measure: impl FnMut(Path)) {
         if matches!(event, MultipathEvent::Established { .. } | MultipathEvent::SubflowUp(_)) {
             self.subflows().map(|(_, path)| path).for_each(measure);
         }
     }
+
     fn meaning(
         endpoint: &Endpoint<Self>,
         handle: ConnectionHandle,
@@ -198,6 +210,7 @@ impl Kind for MultipathConnection {
             event => Meaning::Other(Event::Paths(Box::new(event))),
         }
     }
+
     fn trace(trace: &Trace, event: &MultipathEvent) {
         trace.multipath(event);
     }
@@ -207,6 +220,7 @@ impl Kind for MultipathConnection {
         let subflows = connection.into_iter().flat_map(MultipathConnection::subflows);
         subflows.filter(|(_, of)| *of == path).map(|(id, _)| id).collect()
     }
+
     fn senders_of(
         endpoint: &Endpoint<Self>,
         quoted: Quoted,
@@ -220,9 +234,11 @@ impl Kind for MultipathConnection {
         });
         found
     }
+
     fn subflow(&self, subflow: SubflowId) -> Option<&Connection> {
         self.subflow(subflow)
     }
+
     fn report(&mut self, now: Instant, subflow: SubflowId, report: impl FnOnce(&mut Connection)) {
         self.on_path(now, subflow, report);
     }
@@ -230,11 +246,14 @@ impl Kind for MultipathConnection {
     fn report_discarded(&mut self, (subflow, packet): PacketName, code: DropCode) -> bool {
         self.datagram_discarded(subflow, packet, code)
     }
+
     fn report_slow(&mut self, is_slow: bool) {
         self.set_slow_receiver(is_slow);
     }
+
     fn end_receiving(&mut self, now: Instant) {
         self.stop_receiving(now);
     }
+
     fn release_memory(&mut self) {}
 }

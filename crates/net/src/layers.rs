@@ -75,10 +75,12 @@ impl<C: Transport, M> Layers<C, M> {
         self.listening.retain(|(served, code, _)| (*served, *code) != (port, service_code));
         self.listening.push((port, service_code, above));
     }
+
     /// Connections to that port are not accepted any more.
     pub(crate) fn stop_serving(&mut self, port: u16) {
         self.listening.retain(|(served, ..)| *served != port);
     }
+
     /// Layers of the connections to that port and Service Code.
     pub(crate) fn above(&self, port: u16, service_code: ServiceCode) -> Above {
         let mut listening = self.listening.iter();
@@ -95,6 +97,7 @@ impl<C: Transport, M> Layers<C, M> {
         }
         self.slots[number] = Some(Slot { stack: Box::new(stack), timer: None });
     }
+
     /// The connection's state is gone.
     pub(crate) fn remove(&mut self, number: usize) {
         let Some(slot) = self.slots.get_mut(number).and_then(Option::take) else { return };
@@ -102,23 +105,28 @@ impl<C: Transport, M> Layers<C, M> {
             self.timers.remove(&(timer, number));
         }
     }
+
     fn stack(&self, number: usize) -> Option<&Stack<C>> {
         self.slots.get(number)?.as_ref().map(|slot| &*slot.stack)
     }
+
     /// The layer that secures a connection.
     pub(crate) fn security(&self, number: usize) -> Option<&Layer<C>> {
         self.stack(number)?.security.as_ref()
     }
+
     /// Repair counters of a connection; `None` if its ends have not agreed on it.
     pub(crate) fn repair(&self, number: usize) -> Option<RepairCounts> {
         self.stack(number)?.repair.as_ref()?.counts()
     }
+
     /// The largest datagram of the application where one of `max_datagram` bytes is the largest of the
     /// security layer, or of the connection.
     pub(crate) fn room(&self, number: usize, max_datagram: usize) -> usize {
         let repair = self.stack(number).and_then(|stack| stack.repair.as_ref());
         repair.map_or(max_datagram, |repair| repair.room(max_datagram))
     }
+
     /// Returns memory that the handshake, or traffic, has left behind.
     pub(crate) fn shrink_to_fit(&mut self, number: usize) {
         if let Some(Some(slot)) = self.slots.get_mut(number)
@@ -127,6 +135,7 @@ impl<C: Transport, M> Layers<C, M> {
             security.shrink_to_fit();
         }
     }
+
     /// `true` if the connection has layers.
     pub(crate) fn has(&self, number: usize) -> bool {
         self.stack(number).is_some()
@@ -146,6 +155,7 @@ impl<C: Transport, M> Layers<C, M> {
         }
         Some((result, slot.stack.take_acted()))
     }
+
     /// Queues a datagram on a connection, through its layers if it has any.
     ///
     /// # Errors
@@ -163,6 +173,7 @@ impl<C: Transport, M> Layers<C, M> {
         let sent = self.with(number, |stack| stack.send(now, connection, datagram));
         sent.map_or(Err(SendError::Closed), |(result, _)| result)
     }
+
     /// Makes room for a datagram of that size.
     ///
     /// # Errors
@@ -179,6 +190,7 @@ impl<C: Transport, M> Layers<C, M> {
             _ => connection.make_room(now, size),
         }
     }
+
     /// Passes an event of the connection to its layers, if it has any, and what the application gets to
     /// `out`. Returns `true` if the connection has to be polled.
     pub(crate) fn filter(
@@ -199,6 +211,7 @@ impl<C: Transport, M> Layers<C, M> {
         });
         acted.is_some_and(|((), acted)| acted)
     }
+
     /// Runs timers of a connection's layers that are due. Returns the events for the application.
     pub(crate) fn handle_timeout(
         &mut self,
@@ -208,6 +221,7 @@ impl<C: Transport, M> Layers<C, M> {
     ) -> VecDeque<LayerEvent<C::Event>> {
         self.events_of(number, |stack| stack.handle_timeout(now, connection))
     }
+
     /// Gives up the handshake of a connection, because others need its place. Returns the events for the
     /// application.
     pub(crate) fn evict(
@@ -218,6 +232,7 @@ impl<C: Transport, M> Layers<C, M> {
     ) -> VecDeque<LayerEvent<C::Event>> {
         self.events_of(number, |stack| stack.evict(now, connection))
     }
+
     /// Calls `use_it` with a connection's layers, if it has any. Returns the events for the application.
     fn events_of(
         &mut self,
@@ -230,6 +245,7 @@ impl<C: Transport, M> Layers<C, M> {
         });
         events.map_or_else(VecDeque::new, |(events, _)| events)
     }
+
     /// Sends what has to precede the end of the connection.
     pub(crate) fn close(&mut self, now: Instant, number: usize, connection: &mut C) {
         self.with(number, |stack| stack.close(now, connection));
@@ -274,6 +290,7 @@ impl<C: Transport, M> Layers<C, M> {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.timers.first().map(|(timer, _)| *timer)
     }
+
     /// The connections whose layers have timers that are due.
     pub(crate) fn due(&self, now: Instant) -> Vec<usize> {
         let due = self.timers.iter().take_while(|(timer, _)| *timer <= now);

@@ -43,10 +43,12 @@ impl Setup {
     pub fn secured(config: Config, security: Security) -> Self {
         Self::new(config, Some(security))
     }
+
     /// A connection secured by `security` if there is one.
     pub fn new(config: Config, security: Option<Security>) -> Self {
         Self { config, above: Above { security, repair: None }, paths: None }
     }
+
     /// The same over several paths (MP-DCCP, RFC 9897), if the peer takes part; otherwise over one.
     ///
     /// A client has a path from each of the local addresses `locals`, each of which should be one of its own
@@ -57,6 +59,7 @@ impl Setup {
     pub fn over_paths(self, locals: impl IntoIterator<Item = SocketAddr>, settings: MultipathConfig) -> Self {
         Self { paths: Some(OverPaths { settings, locals: locals.into_iter().collect() }), ..self }
     }
+
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams
     /// are delivered in order. Losses are classified, by `standing` unless the configuration names another
     /// scheme: parity repairs only losses on a radio.
@@ -79,6 +82,7 @@ impl Setup {
         });
         Self { config, above, ..self }
     }
+
     /// The same with [repair](Self::repaired), if a latency is given: datagrams are delivered in order, and
     /// at most that much later than the fastest ones arrive.
     #[must_use]
@@ -96,12 +100,14 @@ impl Setup {
             None => self,
         }
     }
+
     /// The same with other parameters of repair, if there is repair.
     #[must_use]
     pub fn map_repair(mut self, change: impl FnOnce(RepairConfig) -> RepairConfig) -> Self {
         self.above.repair = self.above.repair.map(change);
         self
     }
+
     /// Checks what cannot be together.
     pub(crate) fn check(&self) -> Result<(), NetError> {
         let uses_damaged = self.above.repair.is_some_and(|repair| repair.in_parts);
@@ -112,6 +118,7 @@ impl Setup {
         }
         Ok(())
     }
+
     /// The same with the local addresses of the family of `remote` alone.
     pub(crate) fn limited_to_family(mut self, remote: SocketAddr) -> Result<Self, NetError> {
         if let Some(paths) = self.paths.as_mut().filter(|paths| !paths.locals.is_empty()) {
@@ -122,10 +129,12 @@ impl Setup {
         }
         Ok(self)
     }
+
     /// The local addresses of its paths.
     pub(crate) fn locals(&self) -> &[SocketAddr] {
         self.paths.as_ref().map_or(&[], |paths| &paths.locals)
     }
+
     /// The same with another configuration.
     #[must_use]
     pub fn map_config(self, change: impl FnOnce(Config) -> Config) -> Self {

@@ -52,6 +52,7 @@ impl Socket {
         let is_current = connections.is_current(self.handle, &self.mailbox);
         is_current.then(|| look(connections, self.handle, now))
     }
+
     /// Uses the connection, and wakes the driver.
     fn with<T>(&self, use_it: impl FnOnce(&mut dyn AnyKind, ConnectionHandle, Instant) -> T) -> Option<T> {
         let result = self.look(use_it);
@@ -60,6 +61,7 @@ impl Socket {
         }
         result
     }
+
     /// Gives a connection over one path a command, if it still exists.
     fn command<T>(&self, command: impl FnOnce(&mut Connection, Instant) -> T) -> Option<T> {
         let now = self.shared.clock.now();
@@ -71,6 +73,7 @@ impl Socket {
         self.shared.wake_driver(state);
         result
     }
+
     /// Gives a connection over several paths a command, if it still exists.
     fn command_paths<T>(&self, command: impl FnOnce(&mut MultipathConnection, Instant) -> T) -> Option<T> {
         let now = self.shared.clock.now();
@@ -139,6 +142,7 @@ impl Socket {
     pub fn abort(&self) {
         self.with(|connections, handle, now| connections.abort(now, handle));
     }
+
     /// Begins to close the connection.
     pub(crate) fn begin_closing(&self) {
         self.with(|connections, handle, now| connections.close(now, handle));

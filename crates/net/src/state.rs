@@ -125,6 +125,7 @@ impl State {
             _ => &mut self.one,
         }
     }
+
     /// Connections over several paths.
     fn several(&mut self) -> Result<&mut Connections<MultipathConnection>, NetError> {
         if self.several.is_none() {
@@ -153,6 +154,7 @@ impl State {
         let mailbox = self.one.add_client(handle, remote, above);
         Ok(Opened { paths: Paths::One, handle, mailbox })
     }
+
     /// Opens a connection whose first path that is, and which others may join.
     pub(crate) fn connect_over_several(
         &mut self,
@@ -168,6 +170,7 @@ impl State {
         let mailbox = several.add_client(handle, path, above);
         Ok(Opened { paths: Paths::Several, handle, mailbox })
     }
+
     /// Invites a client.
     pub(crate) fn invite(
         &mut self,
@@ -181,6 +184,7 @@ impl State {
         self.one.add(handle, remote, true, above);
         Ok(())
     }
+
     /// Accepts connections to that port from now on.
     pub(crate) fn serve(&mut self, port: u16, Setup { config, above, paths }: Setup) -> Result<(), NetError> {
         let service_code = config.service_code;
@@ -199,11 +203,13 @@ impl State {
         }
         Ok(())
     }
+
     /// Stops accepting connections to that port. Returns `true` if it did accept them.
     pub(crate) fn stop_listening(&mut self, port: u16) -> bool {
         let stopped = self.several.as_mut().is_some_and(|several| several.stop_listening(port));
         self.one.stop_listening(port) || stopped
     }
+
     /// Stops accepting connections: those not taken by the application are closed.
     pub(crate) fn stop_serving(&mut self, now: Instant) {
         self.one.stop_serving(now);
@@ -211,6 +217,7 @@ impl State {
             several.stop_serving(now);
         }
     }
+
     /// The next accepted connection, in turns of both kinds.
     pub(crate) fn claim(&mut self) -> Option<Opened> {
         self.prefers_several = !self.prefers_several;
@@ -245,16 +252,19 @@ impl State {
         self.outlets.insert(number, Outlet { local, outbox, is_removed, drops, pending });
         number
     }
+
     /// The driver of a local address has ended.
     pub(crate) fn end_outlet(&mut self, number: u64) {
         if let Some(mut outlet) = self.outlets.remove(&number) {
             self.earlier_drops += outlet.drops.total();
         }
     }
+
     /// The local addresses in use.
     pub(crate) fn locals(&self) -> impl Iterator<Item = SocketAddr> {
         self.outlets.values().filter(|outlet| !outlet.is_removed).map(|outlet| outlet.local)
     }
+
     /// A local address is gone: ends its subflows, withdraws it from all peers, and ends its driver. Returns
     /// `false` if it is unknown.
     pub(crate) fn remove_local(&mut self, now: Instant, local: SocketAddr) -> bool {
@@ -279,10 +289,12 @@ impl State {
         }
         true
     }
+
     /// `true` if that driver has to end once its packets are sent.
     pub(crate) fn is_ending(&self, number: u64) -> bool {
         self.stopped || self.outlets.get(&number).is_none_or(|outlet| outlet.is_removed)
     }
+
     /// Kernel drops at the sockets of all local addresses.
     pub(crate) fn kernel_drops(&mut self) -> u64 {
         self.earlier_drops + self.outlets.values_mut().map(|outlet| outlet.drops.total()).sum::<u64>()
@@ -306,6 +318,7 @@ impl State {
             _ => {}
         }
     }
+
     /// Passes packets to `carrier`, which sends from this local address, until it has to send them, and
     /// packets of the other addresses to their drivers. Returns `true` if no packet is left.
     pub(crate) fn poll_transmit(&mut self, now: Instant, number: u64, carrier: &mut Carrier) -> bool {
@@ -327,6 +340,7 @@ impl State {
             (to == number).then(|| carrier.add(destination, transmit))
         })
     }
+
     /// Passes the packets of connections over several paths to `take`, which returns nothing for other
     /// drivers' packets, and `true` when it can take no more. Returns `true` if no packet is left.
     pub(crate) fn distribute(
@@ -351,6 +365,7 @@ impl State {
         }
         true
     }
+
     /// Runs the timers that are due, although no packet can be sent.
     pub(crate) fn handle_timeouts(&mut self, now: Instant) {
         self.one.endpoint.handle_timeout(now);
@@ -359,6 +374,7 @@ impl State {
         }
         self.handle_layer_timeouts(now);
     }
+
     /// Runs the timers of layers that are due.
     pub(crate) fn handle_layer_timeouts(&mut self, now: Instant) {
         self.one.handle_timeouts(now);
@@ -366,6 +382,7 @@ impl State {
             several.handle_timeouts(now);
         }
     }
+
     /// Latest time of the next call to [`State::handle_layer_timeouts`] and [`State::poll_transmit`]; without
     /// `one`, for connections over several paths alone.
     pub(crate) fn poll_timeout(&self, one: bool) -> Option<Instant> {
@@ -373,11 +390,13 @@ impl State {
         let several = self.several.as_ref().and_then(|several| several.poll_timeout());
         one.into_iter().chain(several).min()
     }
+
     /// Passes the protocol's events to the mailboxes. Returns `true` if connections were accepted.
     pub(crate) fn deliver_events(&mut self, now: Instant) -> bool {
         let accepted = self.one.deliver_events(now);
         self.several.as_mut().is_some_and(|several| several.deliver_events(now)) || accepted
     }
+
     /// `true` if connections have been used since the last call, so that they have to be polled.
     pub(crate) fn take_acted(&mut self) -> bool {
         let of_several = self.several.as_mut().is_some_and(|several| several.take_acted());
@@ -389,6 +408,7 @@ impl State {
         let mailboxes = self.one.mailboxes();
         self.one.unmeasured = mailboxes.map(|(handle, mailbox)| (handle, mailbox.remote())).collect();
     }
+
     /// The connections with paths of that local address whose packet size is not queried yet. Wakes the
     /// drivers of others.
     pub(crate) fn take_unmeasured(&mut self, number: u64, local: SocketAddr) -> Vec<Unmeasured> {
@@ -405,6 +425,7 @@ impl State {
         });
         taken
     }
+
     /// Sets the system's limit for datagrams of a connection from a local address.
     pub(crate) fn limit_datagrams(
         &mut self,
@@ -420,6 +441,7 @@ impl State {
             _ => self.one.limit_datagrams(now, handle, remote, limit),
         }
     }
+
     /// The system reported that packets from a local address to `remote` were not sent or not delivered.
     /// `quoted`: a packet that an ICMP message names.
     pub(crate) fn handle_path_error(

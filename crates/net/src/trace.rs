@@ -16,6 +16,7 @@ impl Trace {
     pub(crate) fn new(_: SocketAddr, _: bool) -> Self {
         Self()
     }
+
     pub(crate) fn event(&self, _: &Event) {}
     pub(crate) fn multipath(&self, _: &MultipathEvent) {}
     pub(crate) fn insecure(&self, _: &SecurityError) {}

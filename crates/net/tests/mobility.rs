@@ -174,11 +174,13 @@ impl Nat {
         });
         nat
     }
+
     async fn mapping(server: SocketAddr) -> Arc<UdpSocket> {
         let socket = UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
         socket.connect(server).await.expect("loopback");
         Arc::new(socket)
     }
+
     /// Forwards packets that arrive at the present mapping, as long as it lasts.
     fn carry_back(&self) {
         let (inside, outside, client) = (self.inside.clone(), self.outside.clone(), self.client.clone());
@@ -197,6 +199,7 @@ impl Nat {
             }
         });
     }
+
     /// Forgets its mapping, and makes another.
     async fn rebind(&self, server: SocketAddr) -> SocketAddr {
         let mapping = Self::mapping(server).await;

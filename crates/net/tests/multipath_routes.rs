@@ -69,6 +69,7 @@ impl<T: Send + 'static> Host<T> {
         });
         Self { name: name.recv().expect("a network"), go, thread }
     }
+
     fn start(&self) {
         self.go.send(()).expect("the host waits");
     }

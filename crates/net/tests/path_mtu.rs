@@ -34,9 +34,11 @@ impl Path {
     fn address(&self, link: u8, host: u8) -> String {
         if self.is_v6 { format!("fd00:{link}::{host}") } else { format!("10.9.{link}.{host}") }
     }
+
     fn prefix(&self) -> u8 {
         if self.is_v6 { 64 } else { 24 }
     }
+
     /// A host's end of its link.
     fn settle(&self, link: u8) {
         let [near, router] = [1, 2].map(|host| self.address(link, host));
@@ -45,10 +47,12 @@ impl Path {
         must(&format!("ip addr add {near}/{prefix} dev host{link}{}", self.at_once()));
         must(&format!("ip {} route add default via {router}", if self.is_v6 { "-6" } else { "-4" }));
     }
+
     /// No detection of duplicate addresses.
     fn at_once(&self) -> &'static str {
         if self.is_v6 { " nodad" } else { "" }
     }
+
     /// The router's ends of the links, and routing between them.
     fn route(&self, hosts: [&str; 2]) {
         for (link, host) in (0u8..).zip(hosts) {
@@ -134,9 +138,11 @@ async fn exchange(
 fn config() -> Config {
     Config::default().sender_ccids(Ccid::TFRC).receiver_ccids(Ccid::TFRC)
 }
+
 fn block_on<T>(what: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(what)
 }
+
 /// This thread, as `ip` names the network it is in.
 fn thread_id() -> String {
     let link = std::fs::read_link("/proc/thread-self").expect("proc");

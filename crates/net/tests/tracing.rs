@@ -34,11 +34,13 @@ impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target() == "whimbrel_net::connection"
     }
+
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut line = Line(format!("span {}", span.metadata().name()));
         span.record(&mut line);
         Id::from_u64(self.push(line.0) as u64)
     }
+
     fn record(&self, _: &Id, _: &Record<'_>) {}
     fn record_follows_from(&self, _: &Id, _: &Id) {}
     fn event(&self, event: &tracing::Event<'_>) {
@@ -47,6 +49,7 @@ impl Subscriber for Recorder {
         event.record(&mut line);
         self.push(line.0);
     }
+
     fn enter(&self, _: &Id) {}
     fn exit(&self, _: &Id) {}
 }

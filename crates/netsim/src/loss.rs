@@ -112,6 +112,7 @@ impl LossCause {
             | Self::HopLimit(_) => None,
         }
     }
+
     /// `true` if congestion control should respond to the loss.
     pub const fn is_congestion(self) -> bool {
         matches!(

@@ -41,6 +41,7 @@ impl Agent for Constant {
     fn handle_packet(&mut self, _: Instant, _: Packet<()>) {
         self.received += 1;
     }
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<()>> {
         let destination = self.to.filter(|_| self.next <= now)?;
@@ -48,6 +49,7 @@ impl Agent for Constant {
         let (flow, source, ecn) = (self.flow, NodeId::default(), Ecn::NotEct);
         Some(Packet { id: PacketId(0), flow, source, destination, size: 500, ecn, payload: () })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.to.map(|_| self.next)
     }

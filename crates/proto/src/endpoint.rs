@@ -120,6 +120,7 @@ impl<C: Held> Endpoint<C> {
     pub fn set_initial_sequence_base(&mut self, base: u64) {
         self.secret.set_base(base);
     }
+
     fn with(config: EndpointConfig, secret: Secret, common: C::Common) -> Self {
         Self {
             config,
@@ -135,6 +136,7 @@ impl<C: Held> Endpoint<C> {
             attempts: 0,
         }
     }
+
     /// Stops accepting connections to that port; existing ones continue. Returns `true` if the port was open.
     pub fn stop_listening(&mut self, port: u16) -> bool {
         self.listeners.remove(port)
@@ -146,6 +148,7 @@ impl<C: Held> Endpoint<C> {
             self.wake(handle);
         }
     }
+
     /// Passes a packet to its connection, accepts it as a new one, or answers it with a Reset.
     pub fn handle_packet(&mut self, now: Instant, address: C::Address, meta: ReceiveMeta, packet: Packet) {
         let tuple =
@@ -167,6 +170,7 @@ impl<C: Held> Endpoint<C> {
             _ => self.stateless.refuse(now, address, &packet, Reset::new(ResetCode::NoConnection)),
         }
     }
+
     /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((deadline, index)) = self.schedule.take_due(now) {
@@ -182,6 +186,7 @@ impl<C: Held> Endpoint<C> {
             self.wake(ConnectionHandle(index));
         }
     }
+
     /// Returns the next packet to send and its destination. Connections are served in round-robin order.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(C::Address, Transmit)> {
         if let Some((address, packet)) = self.stateless.next() {
@@ -200,6 +205,7 @@ impl<C: Held> Endpoint<C> {
             self.handle_timeout(now);
         }
     }
+
     /// Returns the next packet of the connection being served. If it has none, the next connection follows.
     fn poll_connection(&mut self, now: Instant, index: usize) -> Option<(C::Address, Transmit)> {
         let Some(entry) = self.table.get_mut(index) else {
@@ -228,6 +234,7 @@ impl<C: Held> Endpoint<C> {
         self.prune();
         None
     }
+
     /// Removes outdated deadlines, if there are many of them for the number of connections.
     fn prune(&mut self) {
         let table = &self.table;
@@ -235,11 +242,13 @@ impl<C: Held> Endpoint<C> {
             table.get(index).is_some_and(|entry| entry.wake.waits_for(deadline))
         });
     }
+
     /// Latest time of the next call to [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`]. Valid
     /// once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.schedule.next()
     }
+
     /// Returns the next event of any connection.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EventOf<C>)> {
         while let Some(index) = self.schedule.next_with_events() {
@@ -259,6 +268,7 @@ impl<C: Held> Endpoint<C> {
         }
         None
     }
+
     /// Reduces a connection in TIMEWAIT to a deadline, once the application has received its last event.
     fn shrink(&mut self, index: usize) {
         if let Some(entry) = self.table.get_mut(index)
@@ -281,6 +291,7 @@ impl<C: Held> Endpoint<C> {
             }
         }
     }
+
     fn end_time_wait(&mut self, index: usize) {
         if let Some(entry) = self.table.get_mut(index) {
             entry.state = SlotState::Gone;
@@ -297,6 +308,7 @@ impl<C: Held> Endpoint<C> {
             _ => None,
         }
     }
+
     /// Returns a connection for commands. Call [`Endpoint::wake`] afterwards.
     pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut C> {
         match &mut self.table.get_mut(handle.0)?.state {
@@ -304,12 +316,14 @@ impl<C: Held> Endpoint<C> {
             _ => None,
         }
     }
+
     /// Schedules a connection after a command through [`Endpoint::connection_mut`].
     pub fn wake(&mut self, handle: ConnectionHandle) {
         if let Some(entry) = self.table.get_mut(handle.0) {
             self.schedule.wake(handle.0, &mut entry.wake);
         }
     }
+
     /// Current state, for observation.
     pub fn snapshot(&self) -> EndpointSnapshot {
         EndpointSnapshot {
@@ -323,10 +337,12 @@ impl<C: Held> Endpoint<C> {
             addresses: self.table.addresses(),
         }
     }
+
     /// Number of connections, including those in TIMEWAIT.
     pub fn len(&self) -> usize {
         self.table.len()
     }
+
     /// `true` if there is no connection.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

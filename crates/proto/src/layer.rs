@@ -108,24 +108,31 @@ impl Transport for Connection {
     fn role(&self) -> Role {
         self.role()
     }
+
     fn rtt(&self) -> Option<Duration> {
         self.snapshot().rtt
     }
+
     fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         self.send(now, datagram)
     }
+
     fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
         self.make_room(now, size)
     }
+
     fn abort(&mut self, now: Instant) {
         self.abort(now);
     }
+
     fn abort_as_busy(&mut self, now: Instant) {
         self.abort_as_busy(now);
     }
+
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
+
     fn repairs(&self) -> Option<Agreed> {
         let is_settled = |location| self.negotiation().is_settled(FeatureNumber::Repair, location);
         let values = Location::BOTH.map(|location| self.negotiation().value(FeatureNumber::Repair, location));
@@ -135,12 +142,15 @@ impl Transport for Connection {
             _ => Agreed::Whole,
         })
     }
+
     fn max_datagram(&self) -> usize {
         self.snapshot().max_datagram
     }
+
     fn dropped(id: DatagramId, reason: DropReason) -> Event {
         Event::DatagramDropped { id, reason }
     }
+
     fn deliver(arrival: &Event, data: Bytes, is_repaired: bool) -> Event {
         let mut event = arrival.clone();
         if let Event::Datagram { payload, repaired, .. } = &mut event {
@@ -148,12 +158,15 @@ impl Transport for Connection {
         }
         event
     }
+
     fn send_ready() -> Event {
         Event::SendReady
     }
+
     fn new_start(stream: u64) -> Event {
         Event::NewStartNeeded { stream }
     }
+
     fn step(event: &mut Event) -> Step<'_> {
         match event {
             Event::Connected { .. } => Step::Opened,
@@ -175,35 +188,45 @@ impl Transport for MultipathConnection {
     fn role(&self) -> Role {
         self.role()
     }
+
     fn rtt(&self) -> Option<Duration> {
         let (first, _) = self.subflows().next()?;
         self.subflow(first)?.snapshot().rtt
     }
+
     fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         self.send(now, datagram)
     }
+
     fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
         self.make_room(now, size)
     }
+
     fn abort(&mut self, now: Instant) {
         self.abort(now);
     }
+
     fn abort_as_busy(&mut self, now: Instant) {
         self.abort_as_busy(now);
     }
+
     fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.hold_path_probes(now, holds);
     }
+
     fn repairs(&self) -> Option<Agreed> {
         let first = self.subflows().next().and_then(|(first, _)| self.subflow(first));
         first.map_or(Some(Agreed::No), Transport::repairs)
     }
+
     fn max_datagram(&self) -> usize {
         self.max_datagram()
     }
+
     fn dropped(id: DatagramId, reason: DropReason) -> MultipathEvent {
         MultipathEvent::DatagramDropped { id, reason }
     }
+
     fn deliver(arrival: &MultipathEvent, data: Bytes, is_repaired: bool) -> MultipathEvent {
         let mut event = arrival.clone();
         if let MultipathEvent::Datagram { payload, repaired, .. } = &mut event {
@@ -211,12 +234,15 @@ impl Transport for MultipathConnection {
         }
         event
     }
+
     fn send_ready() -> MultipathEvent {
         MultipathEvent::SendReady
     }
+
     fn new_start(stream: u64) -> MultipathEvent {
         MultipathEvent::NewStartNeeded { stream }
     }
+
     fn step(event: &mut MultipathEvent) -> Step<'_> {
         match event {
             MultipathEvent::Established { .. } => Step::Opened,

@@ -43,10 +43,12 @@ impl MobilitySecret {
         let public = PublicKey::from(&secret).to_bytes();
         Self(Arc::new(Pair { secret, public }))
     }
+
     /// This end's part of a connection's key agreement. `identifier`: a number not used before.
     pub(crate) fn part(&self, identifier: u64) -> MobilityKey {
         MobilityKey { identifier, public: self.0.public }
     }
+
     /// The key of the connection whose ends sent these parts; `theirs` is the peer's. `None` if theirs is a
     /// point of low order, for which the secret does not depend on the private key (RFC 7748, Section 6.1).
     pub(crate) fn agree(
@@ -97,6 +99,7 @@ impl MoveKey {
         let whole: [u8; 32] = mac.finalize().into_bytes().into();
         whole.first_chunk().map_or(0, |first| u128::from_be_bytes(*first))
     }
+
     /// `true` if the sender of the packet has this key. Packets with short sequence numbers are never
     /// authentic.
     pub(crate) fn is_genuine(&self, packet: &Packet, moved: &Move) -> bool {

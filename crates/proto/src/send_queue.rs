@@ -35,14 +35,17 @@ impl Datagram {
     pub fn new(payload: impl Into<Payload>) -> Self {
         Self { payload: payload.into(), deadline: None, mark: Mark::SINGLE, purpose: Purpose::Data }
     }
+
     /// Sets the deadline.
     pub fn with_deadline(self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self }
     }
+
     /// Sets the place in a frame.
     pub fn with_mark(self, mark: Mark) -> Self {
         Self { mark, ..self }
     }
+
     /// Sets the purpose.
     pub(crate) fn with_purpose(self, purpose: Purpose) -> Self {
         Self { purpose, ..self }
@@ -118,10 +121,12 @@ impl SendQueue {
             refused: false,
         }
     }
+
     /// Returns memory that traffic has left behind.
     pub(crate) fn shrink_to_fit(&mut self) {
         self.queue.shrink_to_fit();
     }
+
     /// Adds a datagram, or returns the reason for refusing it.
     pub(crate) fn push(
         &mut self,
@@ -143,6 +148,7 @@ impl SendQueue {
         self.queue.push_back(Queued { id, payload, deadline, purpose });
         Ok(id)
     }
+
     /// Makes room for a datagram of that size, or returns the reason for refusing it.
     pub(crate) fn make_room(
         &mut self,
@@ -167,6 +173,7 @@ impl SendQueue {
         }
         Ok(())
     }
+
     /// Size of the next datagram to send; drops expired ones before it.
     #[inline]
     pub(crate) fn front_size(&mut self, now: Instant, events: &mut VecDeque<Event>) -> Option<usize> {
@@ -179,16 +186,19 @@ impl SendQueue {
             self.signal_room(events);
         }
     }
+
     /// Removes the next datagram to send.
     pub(crate) fn pop(&mut self, events: &mut VecDeque<Event>) -> Option<Queued> {
         let queued = self.remove_front()?;
         self.signal_room(events);
         Some(queued)
     }
+
     /// Removes the next datagram without a report. Returns `false` if there is none.
     pub(crate) fn withdraw(&mut self) -> bool {
         self.remove_front().is_some()
     }
+
     /// Drops all expired datagrams.
     pub(crate) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
         if self.next_deadline() > now {
@@ -197,27 +207,32 @@ impl SendQueue {
         self.drop_where(DropReason::Expired, events, |queued| queued.deadline <= now);
         self.in_order = self.queue.iter().is_sorted_by_key(|queued| queued.deadline);
     }
+
     /// Drops the datagrams that are larger than the path carries.
     pub(crate) fn drop_larger_than(&mut self, limit: usize, events: &mut VecDeque<Event>) {
         let before = self.dropped;
         self.drop_where(DropReason::TooLarge, events, |queued| queued.payload.len() > limit);
         self.too_large += self.dropped - before;
     }
+
     /// Drops all datagrams, because the connection has ended.
     pub(crate) fn clear(&mut self, events: &mut VecDeque<Event>) {
         self.refused = false;
         self.drop_all(DropReason::ConnectionEnded, events);
     }
+
     /// Drops all datagrams, because the peer no longer accepts any; wakes an application that waits for room.
     pub(crate) fn give_up(&mut self, events: &mut VecDeque<Event>) {
         self.drop_all(DropReason::PeerNotListening, events);
         self.signal_room(events);
     }
+
     fn drop_all(&mut self, reason: DropReason, events: &mut VecDeque<Event>) {
         while !self.queue.is_empty() {
             self.drop_front(reason, events);
         }
     }
+
     /// Deadline of the first datagram to expire; [`Instant::FAR_FUTURE`] if none does.
     pub(crate) fn next_deadline(&self) -> Instant {
         let earliest = if self.in_order {
@@ -227,26 +242,33 @@ impl SendQueue {
         };
         earliest.unwrap_or(Instant::FAR_FUTURE)
     }
+
     /// The purpose of the next datagram.
     pub(crate) fn front_purpose(&self) -> Purpose {
         self.queue.front().map_or(Purpose::Data, |front| front.purpose)
     }
+
     /// Size of the next datagram, expired or not.
     pub(crate) fn front_len(&self) -> Option<usize> {
         self.queue.front().map(|front| front.payload.len())
     }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
+
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
+
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
+
     /// Dropped datagrams that the path had become too narrow for.
     pub(crate) fn too_large(&self) -> u64 {
         self.too_large
@@ -255,17 +277,20 @@ impl SendQueue {
     fn has_room(&self, size: usize) -> bool {
         self.queue.len() < self.config.max_datagrams && self.bytes + size <= self.config.max_bytes
     }
+
     fn remove_front(&mut self) -> Option<Queued> {
         let queued = self.queue.pop_front()?;
         self.bytes -= queued.payload.len();
         Some(queued)
     }
+
     fn drop_front(&mut self, reason: DropReason, events: &mut VecDeque<Event>) {
         if let Some(queued) = self.remove_front() {
             self.dropped += 1;
             events.push_back(Event::DatagramDropped { id: queued.id, reason });
         }
     }
+
     fn drop_where(
         &mut self,
         reason: DropReason,
@@ -284,6 +309,7 @@ impl SendQueue {
         });
         self.signal_room(events);
     }
+
     fn signal_room(&mut self, events: &mut VecDeque<Event>) {
         if self.refused && self.queue.len() < self.config.max_datagrams {
             self.refused = false;

@@ -21,6 +21,7 @@ impl TokenBucket {
     pub(crate) const fn new(capacity: u64, interval: Duration) -> Self {
         Self { interval, capacity, full_at: Instant::ZERO }
     }
+
     /// Takes a token; returns `false` if there is none.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let full_at = self.full_at.max(now);

@@ -28,6 +28,7 @@ impl Dice {
         let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^ (word >> 31)
     }
+
     /// A number at a distance of at most `reach` from `center`, on either side.
     fn near(&mut self, center: SeqNo, reach: u64) -> SeqNo {
         center.sub(reach).add(self.roll() % (2 * reach))
@@ -131,6 +132,7 @@ const TRIALS: u64 = 6_000;
 fn hits(config: &Config, short: bool, kind: impl Fn(SeqNo) -> Kind) -> u64 {
     hits_after(config, short, Duration::ZERO, kind)
 }
+
 /// The same on a connection that has been quiet for a while.
 fn hits_after(config: &Config, short: bool, quiet: Duration, kind: impl Fn(SeqNo) -> Kind) -> u64 {
     let mut dice = Dice(9);
@@ -403,6 +405,7 @@ impl Mover {
         assert!(announcements.len() > 2 && announcements.iter().all(|packet| moved(packet).is_some()));
         Self { now, server, handle: handle.expect("accepted"), announcements }
     }
+
     /// Gives the server that packet from another address; returns `true` if the server sends a challenge
     /// there.
     fn asks(&mut self, packet: Packet) -> bool {

@@ -43,6 +43,7 @@ impl Link {
             marked: 0,
         }
     }
+
     /// Arrival time of a packet at the peer, and its codepoint; `None` if it is lost.
     fn carry(&mut self, now: Instant, transmit: &Transmit) -> Option<(Instant, Ecn)> {
         while self.departures.front().is_some_and(|departure| *departure <= now) {
@@ -110,9 +111,11 @@ impl Pair {
             largest_vector: 0,
         }
     }
+
     fn end(&mut self, end: usize) -> &mut Connection {
         self.ends[end].as_mut().expect("the end exists")
     }
+
     fn seconds(&mut self, seconds: u64) {
         let deadline = self.now + Duration::from_secs(seconds);
         loop {
@@ -137,6 +140,7 @@ impl Pair {
             }
         }
     }
+
     fn drain(&mut self) {
         let now = self.now;
         for from in [CLIENT, SERVER] {
@@ -174,12 +178,14 @@ impl Pair {
             }
         }
     }
+
     /// Megabits of application data per second that arrive at `to` in the next seconds.
     fn goodput(&mut self, to: usize, seconds: u64) -> f64 {
         let before = self.received[to];
         self.seconds(seconds);
         (self.received[to] - before) as f64 * f64::from(SIZE) * 8.0 / seconds as f64 / 1e6
     }
+
     fn sent(&self, from: usize, packet_type: PacketType) -> u64 {
         self.sent[from].get(&(packet_type as u8)).copied().unwrap_or(0)
     }

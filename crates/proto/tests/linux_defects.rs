@@ -21,12 +21,14 @@ use whimbrel_wire::{
 fn receive(connection: &mut Connection, now: Instant, packet: Packet) {
     connection.handle_packet(now, ReceiveMeta::default(), packet);
 }
+
 fn transmitted(connection: &mut Connection, now: Instant) -> Vec<Packet> {
     core::iter::from_fn(|| connection.poll_transmit(now))
         .take(10_000)
         .map(|transmit| transmit.packet)
         .collect()
 }
+
 fn reset_code(packet: &Packet) -> Option<ResetCode> {
     match packet.kind {
         Kind::Reset { reset, .. } => Some(reset.code),

@@ -92,6 +92,7 @@ impl Waiting {
         self.bytes -= datagram.payload.len();
         Some(datagram)
     }
+
     /// Drops datagrams that are too old for a connection. Returns their number.
     fn expire(&mut self, now: Instant) -> u64 {
         let fresh = self.datagrams.iter().position(|datagram| datagram.at + self.hold > now);
@@ -172,14 +173,17 @@ impl Arrivals {
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+
     /// The time since a datagram was queued.
     pub(super) fn age(&self, datagram: &Arrived) -> Duration {
         self.clock.now().saturating_since(datagram.at)
     }
+
     /// Sets the time for which a datagram waits for a connection; at first, none.
     pub(super) fn set_hold(&self, hold: Duration) {
         self.lock().hold = hold;
     }
+
     /// Loses what is too old for a connection, until one begins.
     pub(super) async fn expire(&self) -> Infallible {
         loop {
@@ -194,6 +198,7 @@ impl Arrivals {
             }
         }
     }
+
     /// Notes whether there is a connection. Datagrams for the old one are lost.
     pub(super) fn set_connected(&self, is_connected: bool) {
         let mut queue = self.lock();
@@ -207,6 +212,7 @@ impl Arrivals {
             queue.bytes = 0;
         }
     }
+
     /// Returns memory that a burst has left behind.
     pub(super) fn shrink(&self) {
         self.lock().datagrams.shrink_to(KEPT);

@@ -4,11 +4,10 @@
 //! where they are, how fast they send, what they send, and whether anything listens has to be found out.
 //! [`address`] and [`local_socket`] open the sockets, [`flow_kind`] says what a datagram is, [`frames`] what
 //! has arrived of frames, [`key_frames`] asks for what a decoder needs, [`stream`] how urgent it is, with
-//! [`mavlink`] among others, [`lanes`] which one leaves first, [`bundle`] which ones leave together, [`commands`]
-//! repeats commands, [`queue`] which one is dropped when the rate is short, [`parts`] divides what the path
-//! does not carry, and [`ledger`] says
-//! what became of each datagram. [`carriage`] holds these together, sans I/O, for both directions of a
-//! connection.
+//! [`mavlink`] among others, [`lanes`] which one leaves first, [`bundle`] which ones leave together,
+//! [`commands`] repeats commands, [`queue`] which one is dropped when the rate is short, [`parts`] divides
+//! what the path does not carry, and [`ledger`] says what became of each datagram. [`carriage`] holds these
+//! together, sans I/O, for both directions of a connection.
 
 pub mod address;
 pub(crate) mod bundle;

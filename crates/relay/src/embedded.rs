@@ -44,6 +44,7 @@ impl Programs {
             Self::Embedded(_) => &[],
         }
     }
+
     /// A port is one byte on the connection. `option`: what has set the addresses.
     pub(crate) fn check(&self, option: &str) -> Result<(), Refused> {
         few(option, self.places())
@@ -105,6 +106,7 @@ impl Embedded {
     pub fn send(&self, port: u8, payload: Bytes) {
         self.newest().push(Arrived { port, payload, ..Arrived::default() });
     }
+
     /// Says what the datagrams of a port are, from now on.
     pub fn announce(&self, port: u8, payload: Payload) {
         self.0.sends.set(port, payload);
@@ -113,6 +115,7 @@ impl Embedded {
     fn newest(&self) -> Arc<Arrivals> {
         self.0.arrivals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+
     /// The ports of an end that connects, again and again.
     pub(crate) fn near(&self) -> EmbeddedPorts {
         EmbeddedPorts {
@@ -122,6 +125,7 @@ impl Embedded {
             is_near: true,
         }
     }
+
     /// The ports of a new connection of an end that listens.
     pub(crate) fn far(&self) -> EmbeddedPorts {
         let arrivals = Arc::<Arrivals>::default();
@@ -151,19 +155,24 @@ impl EmbeddedPorts {
     pub(crate) fn is_near(&self) -> bool {
         self.is_near
     }
+
     pub(crate) fn arrivals(&self) -> &Arrivals {
         &self.arrivals
     }
+
     pub(crate) fn sends(&self) -> Sends {
         self.program.0.sends.clone()
     }
+
     pub(crate) fn flows(&self) -> usize {
         self.numbers.len()
     }
+
     /// The flow of a datagram that the program sends at a port.
     pub(crate) fn flow_of(&mut self, port: u8) -> Flow {
         Flow { port, number: *self.numbers.entry(port).or_default() }
     }
+
     pub(crate) fn deliver(&mut self, flow: Flow, payload: &[u8]) -> Delivery {
         if usize::from(flow.port) >= MAX_PORTS {
             return Delivery::UnknownFlow;

@@ -41,10 +41,12 @@ impl EncoderRate {
         self.told = self.within(allowed, room);
         self.told
     }
+
     /// `true` if the rate has fallen since the last update, so that encoders should learn it at once.
     pub(super) fn has_fallen(mut self, allowed: f64, room: Option<Room>) -> bool {
         self.within(allowed, room) < NEWS * self.told
     }
+
     fn within(&mut self, allowed: f64, room: Option<Room>) -> f64 {
         let Some(Room { budget, latency, delivered_bps }) = room else { return allowed };
         let is_short = budget.as_secs_f64() < SHORT * latency.as_secs_f64();

@@ -235,6 +235,7 @@ impl<'a> Engine<'a> {
         let arrival = self.carriage.receive(now, payload, repaired);
         self.pass_on(now, arrival);
     }
+
     /// Passes a datagram to a local program, those that came with it, and the commands that need not wait any
     /// longer.
     fn pass_on(&mut self, now: Instant, mut next: Option<Arrival>) {
@@ -305,6 +306,7 @@ impl<'a> Engine<'a> {
         let message = self.key_frames.ask(now, stream, &videos);
         self.tell(now, message);
     }
+
     /// A browser that watches needs a key frame: asks the other end's encoder for one.
     fn ask_for_viewers(&mut self) {
         let now = self.link.now();
@@ -312,6 +314,7 @@ impl<'a> Engine<'a> {
             self.carriage.take_own(now, flow, &message);
         }
     }
+
     /// Passes this end's messages to local programs.
     fn tell(&mut self, now: Instant, messages: impl IntoIterator<Item = (Flow, Vec<u8>)>) {
         for (flow, message) in messages {
@@ -359,10 +362,12 @@ impl<'a> Engine<'a> {
         let fallen = |view: View| Some(self.encoder.has_fallen(view.allowed_rate_bps?, self.room(&view)));
         self.link.view().and_then(fallen).unwrap_or(false)
     }
+
     fn room(&self, view: &View) -> Option<Room> {
         let known = self.options.latency.zip(view.budget).zip(view.delivered_bps);
         known.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps })
     }
+
     /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.
     fn encoder_rate(&mut self, view: &View) -> Option<f64> {
         let room = self.room(view);

@@ -100,15 +100,19 @@ impl Link {
     pub(crate) fn remote(&self) -> SocketAddr {
         self.socket.remote()
     }
+
     pub(super) fn now(&self) -> Instant {
         self.socket.now()
     }
+
     pub(crate) fn peer(&self) -> Option<Fingerprint> {
         self.socket.peer()
     }
+
     pub(crate) async fn writable(&self, size: usize) -> Result<(), NetError> {
         self.socket.writable(size).await
     }
+
     pub(crate) fn try_send(
         &self,
         payload: Bytes,
@@ -117,10 +121,12 @@ impl Link {
     ) -> Result<(), NetError> {
         self.socket.try_send_part(payload, deadline, mark).map(drop)
     }
+
     /// Waits for datagrams, and appends up to `limit` to `out`. Cancel safe.
     pub(crate) async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<(), NetError> {
         self.socket.recv_many(out, limit).await.map(drop)
     }
+
     /// Closes the connection. A peer that does not answer for a while is not waited for: the program was told
     /// to end.
     pub(crate) async fn end(&self) {
@@ -128,20 +134,25 @@ impl Link {
             self.abort();
         }
     }
+
     pub(crate) async fn close(&self) -> Result<(), NetError> {
         self.socket.close().await
     }
+
     pub(super) fn abort(&self) {
         self.socket.abort();
     }
+
     /// Returns memory that traffic has left behind.
     pub(super) fn shrink(&self) {
         self.socket.shrink_to_fit();
     }
+
     /// Counters of the link for a ledger; `None` once it has ended.
     pub(crate) fn observed(&self) -> Option<Observed> {
         self.view().map(|view| view.observed)
     }
+
     /// The state of the link; `None` once it has ended.
     pub(super) fn view(&self) -> Option<View> {
         let mut view = match self.scheduler {

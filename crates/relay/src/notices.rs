@@ -138,14 +138,17 @@ impl Lines {
     pub(super) fn rest(&self) -> std::time::Duration {
         if self.names_peers { std::time::Duration::MAX } else { self.interval.into() }
     }
+
     /// Time until the next figures.
     pub(super) fn until_due(&self) -> std::time::Duration {
         (self.last + self.interval).saturating_since(self.clock.now()).into()
     }
+
     /// `true` if a program sets its encoder by the figures: it is not to wait for a rate that has fallen.
     pub(super) fn are_for_programs(&self) -> bool {
         self.interval <= UPDATE_TIME.into()
     }
+
     /// `true` if there may be several peers. Those without traffic have no figures.
     pub(super) fn names_peers(&self) -> bool {
         self.names_peers

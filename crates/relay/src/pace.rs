@@ -46,17 +46,20 @@ impl Pace {
         let left = Duration::ZERO;
         Self { timer, left, rest: rest.min(REST_TIME), has_traffic: true, is_resting: false }
     }
+
     /// Waits until something is due. Cancel safe.
     pub(super) async fn due(&mut self) -> Due {
         self.timer.as_mut().await;
         if self.left.is_zero() { Due::Update } else { Due::Glance }
     }
+
     /// Waits for the next look, or the update.
     pub(super) fn look_on(&mut self) {
         let time = self.left.min(GLANCE_TIME);
         self.left -= time;
         self.timer.as_mut().set(sleep(time));
     }
+
     /// The connection carries something.
     pub(super) fn mark(&mut self) {
         self.has_traffic = true;
@@ -65,10 +68,12 @@ impl Pace {
             self.look_on();
         }
     }
+
     /// `true` if there was no traffic since the last update.
     pub(super) fn is_idle(&self) -> bool {
         !self.has_traffic
     }
+
     /// Sets the time of the next update, which is `line` from now at the latest.
     pub(super) fn next(&mut self, line: Duration) {
         self.is_resting = !std::mem::take(&mut self.has_traffic);

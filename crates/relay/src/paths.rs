@@ -285,6 +285,7 @@ impl Paths {
     pub(crate) fn join_all(&mut self, socket: &Socket) -> Vec<String> {
         self.update(socket, |_| true)
     }
+
     fn update(&mut self, socket: &Socket, selects: impl Fn(&Path) -> bool) -> Vec<String> {
         let mut lines = Vec::new();
         for index in 0..self.paths.len() {
@@ -324,12 +325,14 @@ impl Paths {
         }
         lines
     }
+
     fn retry_later(&mut self, index: usize) {
         let now = self.clock.now();
         let path = &mut self.paths[index];
         path.retry = Some(now + path.pause);
         path.pause = (path.pause * 2).min(LAST_RETRY);
     }
+
     /// Sets the properties of a path's subflow. By default, paths cost more in the given order.
     fn configure(&self, index: usize, subflow: SubflowId, socket: &Socket) {
         let spec = &self.paths[index].spec;
@@ -338,6 +341,7 @@ impl Paths {
             socket.set_priority(subflow, PathPriority::new(priority));
         }
     }
+
     fn on_event(&mut self, event: MultipathEvent) -> Vec<String> {
         let Some((subflow, what)) = meaning(&event) else { return Vec::new() };
         let Some(index) = self.paths.iter().position(|path| path.subflow == Some(subflow)) else {

@@ -128,10 +128,12 @@ impl NearPorts {
         let streams = places.iter().map(|place| place.stream().clone()).collect();
         Ok(Self { sockets, arrivals, programs, udp_ports, streams, renewed: None, known, limit })
     }
+
     /// The addresses at which it listens.
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         self.sockets.iter().map(|socket| socket.local_addr()).collect()
     }
+
     /// The flow of a program at a port: a new one takes the number of the one that was silent for longest, if
     /// there are too many.
     fn flow_of(&mut self, now: Instant, port: u8, (socket, source): (usize, SocketAddr)) -> Flow {
@@ -164,6 +166,7 @@ impl FarPorts {
     pub(super) fn new(targets: Arc<[Program]>, limit: usize) -> Self {
         Self { targets, arrivals: Arc::default(), sockets: Vec::new(), limit }
     }
+
     /// The socket of a flow; `None` if there is no such port here.
     fn socket(&mut self, now: Instant, flow: Flow) -> io::Result<Option<Arc<LocalSocket>>> {
         let Some(target) = self.targets.get(usize::from(flow.port)) else { return Ok(None) };
@@ -205,6 +208,7 @@ impl FarPorts {
         );
         Ok(Some(socket))
     }
+
     /// The index of a flow, or the one at which it would be inserted.
     fn place(&self, flow: Flow) -> Result<usize, usize> {
         self.sockets.binary_search_by_key(&flow, |(flow, _)| *flow)
@@ -220,6 +224,7 @@ impl Ports {
             Self::Embedded(ports) => ports.is_near(),
         }
     }
+
     /// The addresses at which it listens.
     pub(super) fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         match self {
@@ -227,6 +232,7 @@ impl Ports {
             Self::Far(_) | Self::Embedded(_) => Ok(Vec::new()),
         }
     }
+
     /// Known kinds of the datagrams of programs. `video`: the codec of all of them, if known.
     pub(super) fn sends(&self, video: Option<Codec>) -> Sends {
         match self {
@@ -255,6 +261,7 @@ impl Ports {
             Self::Far(_) | Self::Embedded(_) => None,
         }
     }
+
     /// The UDP ports of the programs, by the number of the port on the connection.
     pub(super) fn udp_ports(&self) -> Vec<u16> {
         match self {
@@ -271,10 +278,12 @@ impl Ports {
     pub(super) fn set_hold(&self, hold: Duration) {
         self.arrivals().set_hold(hold);
     }
+
     /// Loses datagrams that are older. Cancel safe.
     pub(super) async fn expire(&self) -> Infallible {
         self.arrivals().expire().await
     }
+
     /// Notes whether there is a connection.
     pub(super) fn set_connected(&self, is_connected: bool) {
         self.arrivals().set_connected(is_connected);
@@ -306,6 +315,7 @@ impl Ports {
         };
         sent.map_or(Delivery::Undeliverable, |()| Delivery::Passed)
     }
+
     /// Enters in the ledger what the system has counted since the last call. Returns the address of a program
     /// at which nothing listens.
     pub(super) fn settle(&mut self) -> Option<SocketAddr> {
@@ -334,14 +344,17 @@ impl Ports {
             Self::Embedded(ports) => ports.flows(),
         }
     }
+
     /// Fates of datagrams.
     pub(super) fn ledger(&self) -> &Ledger {
         self.arrivals().ledger()
     }
+
     /// Returns memory that a burst has left behind.
     pub(super) fn shrink(&self) {
         self.arrivals().shrink();
     }
+
     fn arrivals(&self) -> &Arrivals {
         match self {
             Self::Near(near) => &near.arrivals,

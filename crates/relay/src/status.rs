@@ -117,34 +117,40 @@ impl Status {
     fn lock(&self) -> MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
     /// The state of a relay that connects, whose connections have that ledger.
     pub(super) fn of_one(ledger: Ledger) -> Self {
         let status = Self::default();
         status.lock().only = Some(ledger);
         status
     }
+
     /// With the videos of its connections, for browsers, where there is a page.
     pub(super) fn showing(self, options: &Options) -> Self {
         Self { screen: Screen::of(options), ..self }
     }
+
     /// A connection is established, which has that ledger.
     pub(super) fn add(&self, ledger: Ledger) -> Entry {
         let mut parts = self.lock();
         parts.established += 1;
         Entry { status: self.clone(), number: parts.established, ledger }
     }
+
     /// The connections by number, and the sums of a relay that connects.
     pub(super) fn now(&self) -> (Vec<(u64, Connection)>, Option<Sums>) {
         let parts = self.lock();
         let connections = parts.connections.iter().map(|(number, each)| (*number, (**each).clone()));
         (connections.collect(), parts.only.as_ref().map(Ledger::sums))
     }
+
     /// Everything, as JSON.
     fn json(&self) -> serde_json::Value {
         let parts = self.lock();
         let connections: Vec<_> = parts.connections.values().collect();
         serde_json::json!({ "established": parts.established, "connections": connections, "totals": parts.totals() })
     }
+
     /// The allowed rate and the state of the newest connection for an encoder, as JSON.
     fn rate(&self) -> serde_json::Value {
         let parts = self.lock();
@@ -172,6 +178,7 @@ impl Status {
             }
         }
     }
+
     /// Metrics in the text format of Prometheus.
     fn metrics(&self) -> String {
         let parts = self.lock();
@@ -384,6 +391,7 @@ impl Pages for Status {
     fn state(&self) -> serde_json::Value {
         self.json()
     }
+
     fn page(&self, path: &str) -> Option<(&'static str, String)> {
         match path {
             "/rate" => Some(("application/json", self.rate().to_string())),
@@ -391,12 +399,15 @@ impl Pages for Status {
             _ => None,
         }
     }
+
     fn paths(&self) -> &'static [&'static str] {
         &["/rate", "/metrics"]
     }
+
     fn takes(&self) -> Option<&'static str> {
         self.screen.as_ref().map(|_| whep::PATH)
     }
+
     fn change(&self, asked: &Asked) -> Changed {
         match &self.screen {
             Some(screen) => screen.change(asked),
@@ -410,6 +421,7 @@ impl Entry {
     pub(super) fn number(&self) -> u64 {
         self.number
     }
+
     /// The connection's state now.
     pub(super) fn set(&self, connection: Connection) {
         self.status.lock().connections.insert(self.number, Box::new(connection));

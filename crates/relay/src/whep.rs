@@ -114,17 +114,20 @@ impl Viewing {
     pub(super) fn new(screen: Option<Screen>, connection: u64) -> Self {
         Self { screen, connection, ask: Arc::default(), asked: None, is_pending: false }
     }
+
     /// A packet of RTP has arrived.
     pub(super) fn pass(&self, now: Instant, flow: Flow, datagram: &Bytes) {
         if let Some(screen) = &self.screen {
             screen.pass(now, self, flow, datagram);
         }
     }
+
     /// Waits until a browser needs a key frame. Cancel safe.
     pub(super) async fn request(&mut self) {
         self.ask.notified().await;
         self.is_pending = true;
     }
+
     /// The requests for key frames that are due, with the flows of the videos. Those too early
     /// stay due.
     pub(super) fn messages(&mut self, now: Instant) -> Vec<(Flow, Vec<u8>)> {

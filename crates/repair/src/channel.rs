@@ -34,6 +34,7 @@ impl Channel {
     pub const fn independent(loss: f64) -> Self {
         Self { to_bad: loss, to_good: 1.0 - loss, loss_good: 0.0, loss_bad: 1.0 }
     }
+
     /// Bursts of a mean length: all packets of a burst are lost, none between.
     #[must_use]
     pub fn bursts(loss: f64, length: f64) -> Self {
@@ -47,23 +48,28 @@ impl Channel {
         let bad = if sum > 0.0 { self.to_bad / sum } else { 0.0 };
         [1.0 - bad, bad]
     }
+
     fn losses(&self) -> [f64; 2] {
         [self.loss_good, self.loss_bad]
     }
+
     fn moves(&self) -> [[f64; 2]; 2] {
         [[1.0 - self.to_bad, self.to_bad], [self.to_good, 1.0 - self.to_good]]
     }
+
     /// The mean loss.
     #[must_use]
     pub fn mean(&self) -> f64 {
         let [good, bad] = self.stationary();
         good * self.loss_good + bad * self.loss_bad
     }
+
     /// mu: what is left of the knowledge of the state after one packet.
     #[must_use]
     pub fn memory(&self) -> f64 {
         1.0 - self.to_bad - self.to_good
     }
+
     /// The probability that a packet is lost `distance` packets after a lost one.
     #[must_use]
     pub fn again(&self, distance: u32) -> f64 {

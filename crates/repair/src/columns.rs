@@ -38,21 +38,26 @@ impl Columns {
     fn any(&self) -> &Decoder {
         &self.columns[0]
     }
+
     /// The first symbol that is remembered.
     pub(crate) fn first(&self) -> Esi {
         self.any().first()
     }
+
     /// The first symbol that is not known to exist.
     pub(crate) fn next(&self) -> Esi {
         self.any().next()
     }
+
     /// `true` if a repair symbol waits for others.
     pub(crate) fn has_rows(&self) -> bool {
         self.columns.iter().any(|column| column.rank() > 0)
     }
+
     pub(crate) fn is_known(&self, esi: Esi) -> bool {
         self.columns.iter().all(|column| column.is_known(esi))
     }
+
     /// The unknown symbols with which all would be known, oldest first.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = Esi> + '_ {
         let count = self.next().since(self.first()) as u32;
@@ -60,6 +65,7 @@ impl Columns {
         let is_wanted = |column: &Decoder, esi| !column.is_known(esi) && !column.is_pivot(esi);
         symbols.filter(move |&esi| self.columns.iter().any(|column| is_wanted(column, esi)))
     }
+
     /// The header of a symbol that is known.
     pub(crate) fn header(&self, esi: Esi) -> Option<AduHeader> {
         if !self.is_known(esi) {
@@ -72,6 +78,7 @@ impl Columns {
         let fits = usize::from(u16::from_be_bytes([high, low])) + ADUI_HEADER <= bytes;
         AduHeader::decode(adu).filter(|_| fits).map(|(header, _)| header)
     }
+
     /// Appends the datagram of the application in a symbol that is known.
     pub(crate) fn payload(&self, esi: Esi, out: &mut Vec<u8>) -> Option<()> {
         let symbol = self.any().symbol(esi)?;
@@ -93,6 +100,7 @@ impl Columns {
         self.settle();
         is_new
     }
+
     /// A repair packet as a whole.
     pub(crate) fn on_repair(&mut self, id: RepairId, symbol: &[u8]) {
         self.columns[0].on_repair(id, symbol);
@@ -123,6 +131,7 @@ impl Columns {
         self.settle();
         !was_known && self.is_known(esi)
     }
+
     /// A repair packet in parts.
     pub(crate) fn on_repair_parts(&mut self, id: RepairId, parts: &Parts<'_>) {
         let mut parts = parts.iter();
@@ -146,15 +155,18 @@ impl Columns {
             }
         }
     }
+
     /// The next symbol that was solved for.
     pub(crate) fn poll_solved(&mut self) -> Option<Esi> {
         self.solved.pop_front()
     }
+
     /// Like [`Decoder::forget_before`].
     pub(crate) fn forget_before(&mut self, esi: Esi) {
         self.columns.iter_mut().for_each(|column| column.forget_before(esi));
         self.settle();
     }
+
     /// Like [`Decoder::abandon_before`].
     pub(crate) fn abandon_before(&mut self, esi: Esi) {
         self.columns.iter_mut().for_each(|column| column.abandon_before(esi));

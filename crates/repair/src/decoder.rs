@@ -106,16 +106,19 @@ impl Decoder {
     pub fn counts(&self) -> DecoderCounts {
         self.counts
     }
+
     /// The first symbol that is remembered.
     #[must_use]
     pub fn first(&self) -> Esi {
         self.first
     }
+
     /// The first symbol that is not known to exist.
     #[must_use]
     pub fn next(&self) -> Esi {
         self.next
     }
+
     /// Equations that are not yet solved.
     #[must_use]
     pub fn rank(&self) -> usize {
@@ -125,31 +128,37 @@ impl Decoder {
     fn place(&self, esi: Esi) -> usize {
         esi.0 as usize & (self.states.len() - 1)
     }
+
     fn contains(&self, esi: Esi) -> bool {
         let at = esi.since(self.first);
         at >= 0 && at < self.next.since(self.first)
     }
+
     /// `true` if the symbol is known, whether it arrived or was solved for.
     #[must_use]
     pub fn is_known(&self, esi: Esi) -> bool {
         self.contains(esi) && self.states[self.place(esi)] == State::Known
     }
+
     /// A symbol that is known, with or without the zeros that pad it.
     #[must_use]
     pub fn symbol(&self, esi: Esi) -> Option<&[u8]> {
         self.is_known(esi).then(|| self.symbols[self.place(esi)].as_slice())
     }
+
     /// `true` if the symbol is unknown and follows from others that are unknown.
     #[must_use]
     pub fn is_pivot(&self, esi: Esi) -> bool {
         self.rows.iter().any(|row| row.pivot == esi)
     }
+
     /// The unknown symbols with which all would be known, oldest first.
     pub fn wanted(&self) -> impl Iterator<Item = Esi> + '_ {
         let count = self.next.since(self.first) as u32;
         let unknown = (0..count).map(|i| self.first.plus(i)).filter(|&esi| !self.is_known(esi));
         unknown.filter(|&esi| !self.is_pivot(esi))
     }
+
     /// The next symbol that was solved for.
     pub fn poll_solved(&mut self) -> Option<Esi> {
         self.solved.pop_front()

@@ -116,16 +116,19 @@ impl Encoder {
     pub fn config(&self) -> CodeConfig {
         self.config
     }
+
     /// The identifier of the oldest symbol that is kept.
     #[must_use]
     pub fn first(&self) -> Esi {
         self.first
     }
+
     /// The identifier of the next symbol.
     #[must_use]
     pub fn next(&self) -> Esi {
         self.first.plus(self.symbols.len() as u32)
     }
+
     /// A symbol that is kept, without the zeros that pad it.
     #[must_use]
     pub fn symbol(&self, esi: Esi) -> Option<&[u8]> {

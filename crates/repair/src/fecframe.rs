@@ -24,6 +24,7 @@ impl Esi {
     pub const fn plus(self, distance: u32) -> Self {
         Self(self.0.wrapping_add(distance))
     }
+
     /// Symbols from `earlier` to this one, negative if `earlier` is later: the nearer way around.
     #[must_use]
     pub const fn since(self, earlier: Self) -> i32 {
@@ -40,6 +41,7 @@ impl Esi {
     pub fn encode(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.0.to_be_bytes());
     }
+
     /// Splits a source packet into its ADU and the identifier.
     #[must_use]
     pub fn decode(packet: &[u8]) -> Option<(&[u8], Self)> {
@@ -73,6 +75,7 @@ impl RepairId {
         );
         out.extend_from_slice(&self.first.0.to_be_bytes());
     }
+
     /// Splits a repair packet into the identifier and its repair symbols. `None` if it is shorter than an
     /// identifier, or if the window is empty.
     #[must_use]
@@ -88,6 +91,7 @@ impl RepairId {
         };
         (count > 0).then_some((id, symbols))
     }
+
     /// The identifier after the last symbol of the window.
     #[must_use]
     pub const fn end(self) -> Esi {

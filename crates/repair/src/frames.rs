@@ -58,6 +58,7 @@ impl Group {
         let (frames, is_broken, needs_start) = (0, false, false);
         Self { frame, start: None, frames, last: None, is_broken, needs_start, asked: None }
     }
+
     /// `true` if the next key frame is expected soon.
     fn is_regular(&self) -> bool {
         self.last.is_some_and(|last| self.frames <= last.saturating_mul(LONGER))
@@ -72,6 +73,7 @@ impl Groups {
     fn of(&self, stream: u64) -> Option<&Group> {
         self.0.iter().find(|group| group.frame.stream == stream)
     }
+
     fn of_mut(&mut self, stream: u64) -> Option<&mut Group> {
         self.0.iter_mut().find(|group| group.frame.stream == stream)
     }
@@ -108,11 +110,13 @@ impl Groups {
     pub fn is_regular(&self, stream: u64) -> bool {
         self.of(stream).is_some_and(Group::is_regular)
     }
+
     /// `true` if the next key frame of the stream is not expected at once.
     #[must_use]
     pub fn is_far_from_start(&self, stream: u64) -> bool {
         self.of(stream).is_some_and(|group| group.last.is_some_and(|last| group.frames + NEAR < last))
     }
+
     /// The rest of the newest group of the stream is of no use.
     pub fn break_newest(&mut self, stream: u64) {
         if let Some(group) = self.of_mut(stream) {
@@ -128,6 +132,7 @@ impl Groups {
             group.start.is_some_and(|start| start.wrapping_sub(frame.number).cast_signed() > 0);
         group.needs_start |= !is_before_start;
     }
+
     /// The next stream whose encoder has to be asked for a new start. Each is asked once for what is missing,
     /// and again for what is missing later: after `patience` at the earliest, since what is lost until then
     /// was sent before the answer.
@@ -137,6 +142,7 @@ impl Groups {
         (group.needs_start, group.asked) = (false, Some(now));
         Some(group.frame.stream)
     }
+
     /// When [`Groups::poll_start`] has the next stream.
     #[must_use]
     pub fn start_due(&self, patience: Duration) -> Option<Instant> {
@@ -164,6 +170,7 @@ impl Recent {
         self.next = number.wrapping_add(1);
         number
     }
+
     /// `None` for a frame that is too old to be of a present group.
     pub(crate) fn find(&self, number: u16) -> Option<(StreamFrame, Role)> {
         let back = usize::from(self.next.wrapping_sub(number));

@@ -19,10 +19,12 @@ impl Lateness {
     pub(crate) fn on_late(&mut self, late: Duration, latency: Duration, round_trip: Duration) {
         self.0 = self.0.max(late.min(Self::most(latency, round_trip)));
     }
+
     /// A frame passed: what the path reorders is forgotten slowly.
     pub(crate) fn on_frame(&mut self) {
         self.0 = self.0.saturating_sub(self.0 / 64);
     }
+
     /// The time for which a missing packet may only be late.
     pub(crate) fn wait(&self) -> Duration {
         self.0

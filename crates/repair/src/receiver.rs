@@ -152,10 +152,12 @@ impl Receiver {
     pub fn counts(&self) -> ReceiverCounts {
         self.counts
     }
+
     /// The round-trip time as the transport measures it.
     pub fn set_round_trip(&mut self, round_trip: Duration) {
         self.feedback.set_round_trip(round_trip);
     }
+
     /// The verdict of the loss classifier on the newest losses, which reports pass on. Until there is one, no
     /// loss raises parity.
     pub fn set_verdict(&mut self, verdict: Cause) {

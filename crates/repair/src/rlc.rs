@@ -22,6 +22,7 @@ impl Code {
             Self::Gf256 => 10,
         }
     }
+
     /// The code with an FEC Encoding ID.
     #[must_use]
     pub const fn from_encoding_id(id: u8) -> Option<Self> {
@@ -46,6 +47,7 @@ impl Density {
     pub const fn new(threshold: u8) -> Option<Self> {
         if threshold <= 15 { Some(Self(threshold)) } else { None }
     }
+
     /// DT.
     #[must_use]
     pub const fn threshold(self) -> u8 {

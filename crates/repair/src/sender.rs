@@ -134,21 +134,25 @@ impl Sender {
     pub fn counts(&self) -> SenderCounts {
         self.counts
     }
+
     /// Datagrams of the application that wait.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.queue.len()
     }
+
     /// The channel as estimated.
     #[must_use]
     pub fn channel(&self) -> Channel {
         self.estimator.model()
     }
+
     /// The round-trip time that decides how many rounds are left.
     #[must_use]
     pub fn round_trip(&self) -> Duration {
         self.flight.round_trip()
     }
+
     /// Age up to which a packet can be sent and arrives in time: the shorter latency of both ends, less the
     /// queueing delay of the path.
     ///
@@ -159,6 +163,7 @@ impl Sender {
         let latency = self.config.latency;
         self.flight.budget().map_or(latency, |budget| budget.clamp(latency / 4, latency))
     }
+
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.
     pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {
         self.grant.set(now, rate);
@@ -256,10 +261,12 @@ impl Sender {
         }
         self.ask_for_starts(now);
     }
+
     /// Time within which an encoder answers, and which what was sent before its answer needs to be reported.
     fn patience(&self) -> Duration {
         self.flight.round_trip() + FRAME_TIME
     }
+
     fn ask_for_starts(&mut self, now: Instant) {
         while let Some(stream) = self.groups.poll_start(now, self.patience()) {
             self.events.push_back(SenderEvent::NewStart { stream });

@@ -28,9 +28,11 @@ impl Path {
     pub(crate) fn new(channel: Channel, seed: u64) -> Self {
         Self { channel, is_bad: false, random: Random(seed) }
     }
+
     pub(crate) fn draw(&mut self) -> f64 {
         self.random.unit()
     }
+
     /// The next packet is lost.
     pub(crate) fn loses(&mut self) -> bool {
         let (draw, Channel { to_bad, to_good, loss_good, loss_bad }) = (self.draw(), self.channel);

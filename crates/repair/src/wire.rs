@@ -114,6 +114,7 @@ impl AduHeader {
     pub const fn time_of(at: Instant) -> u32 {
         (at.as_nanos() / TIME_UNIT) as u32 & 0xff_ffff
     }
+
     /// Nanoseconds of a difference of timestamps: the nearer way around.
     #[must_use]
     pub const fn difference(later: u32, earlier: u32) -> i64 {
@@ -121,6 +122,7 @@ impl AduHeader {
         let units = (later.wrapping_sub(earlier) << 8) as i32 >> 8;
         units as i64 * TIME_UNIT as i64
     }
+
     /// Appends the header.
     pub fn encode(self, out: &mut Vec<u8>) {
         let role = match self.role {
@@ -135,6 +137,7 @@ impl AduHeader {
             role | u8::from(self.is_last) | u8::from(self.has_parity) << 3 | u8::from(self.has_waited) << 4;
         out.extend_from_slice(&[marks, frame0, frame1, t0, t1, t2, self.index, count]);
     }
+
     /// Splits an ADU into the header and the datagram of the application.
     #[must_use]
     pub fn decode(adu: &[u8]) -> Option<(Self, &[u8])> {
@@ -372,12 +375,14 @@ impl Report {
         self.wanted[at as usize / 64] |= 1 << (at % 64);
         true
     }
+
     /// `true` if the symbol is wanted.
     #[must_use]
     pub fn wants(&self, esi: Esi) -> bool {
         let at = esi.since(self.first);
         (0..Self::MOST_WANTED as i32).contains(&at) && self.wanted[at as usize / 64] >> (at % 64) & 1 == 1
     }
+
     /// Symbols that are wanted.
     #[must_use]
     pub fn wanted_count(&self) -> u32 {

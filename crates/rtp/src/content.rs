@@ -46,10 +46,12 @@ impl Codec {
             Self::Av1 => "av1",
         }
     }
+
     /// The codec of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|codec| codec.name() == name)
     }
+
     /// The contents of the payload of one packet. A payload that the format does not permit has none.
     pub fn content(self, payload: &[u8]) -> Content {
         match self {
@@ -73,11 +75,13 @@ impl Units {
     fn add_parameters(&mut self) {
         self.content.has_parameters = true;
     }
+
     fn add_slice(&mut self, is_key: bool, is_reference: bool) {
         self.content.begins_keyframe |= is_key;
         self.has_slice = true;
         self.has_reference |= is_reference;
     }
+
     /// A payload is disposable if it has slices and none of them is of a reference picture. Units other than
     /// slices, such as delimiters and SEI messages, are neutral: they may precede a key frame.
     fn content(self) -> Content {

@@ -27,34 +27,42 @@ impl<'a> RtpPacket<'a> {
         let (header, rest) = datagram.split_first_chunk::<HEADER>()?;
         (header[0] >> 6 == 2 && !is_control(header[1])).then_some(Self { header, rest })
     }
+
     /// The marker bit, in most video formats set on a frame's last packet.
     pub fn marker(&self) -> bool {
         self.header[1] & 0x80 != 0
     }
+
     /// The payload type, 0 to 127.
     pub fn payload_type(&self) -> u8 {
         self.header[1] & 0x7f
     }
+
     /// The sequence number.
     pub fn sequence(&self) -> u16 {
         u16::from_be_bytes([self.header[2], self.header[3]])
     }
+
     /// The timestamp, in units of the payload format's clock.
     pub fn timestamp(&self) -> u32 {
         self.word(4)
     }
+
     /// The SSRC of the stream.
     pub fn source(&self) -> u32 {
         self.word(8)
     }
+
     fn word(&self, at: usize) -> u32 {
         let header = self.header;
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     }
+
     /// The bytes after the contributing sources.
     fn after_sources(&self) -> Option<&'a [u8]> {
         self.rest.get(4 * usize::from(self.header[0] & 0x0f)..)
     }
+
     /// The header extension: its profile, its data, and the bytes that follow.
     fn extension_block(&self) -> Option<(u16, &'a [u8], &'a [u8])> {
         if self.header[0] & 0x10 == 0 {
@@ -65,6 +73,7 @@ impl<'a> RtpPacket<'a> {
         let (data, rest) = rest.split_at_checked(4 * usize::from(words))?;
         Some((profile, data, rest))
     }
+
     /// `true` if contributing sources and header extension are not longer than the packet.
     pub fn has_whole_header(&self) -> bool {
         match self.header[0] & 0x10 {
@@ -72,6 +81,7 @@ impl<'a> RtpPacket<'a> {
             _ => self.extension_block().is_some(),
         }
     }
+
     /// The payload without padding. `None` if contributing sources, extension or padding are longer than the
     /// packet.
     pub fn payload(&self) -> Option<&'a [u8]> {
@@ -86,6 +96,7 @@ impl<'a> RtpPacket<'a> {
         let kept = payload.len().checked_sub(padding).filter(|_| padding > 0)?;
         payload.get(..kept)
     }
+
     /// The data of the header extension element with that identifier (RFC 8285): 1 to 14 with one-byte
     /// headers, 1 to 255 with two-byte headers.
     pub fn extension(&self, id: u8) -> Option<&'a [u8]> {
@@ -118,6 +129,7 @@ impl<'a> RtpPacket<'a> {
         }
         None
     }
+
     /// The transport-wide sequence number in the extension element with that identifier
     /// (draft-holmer-rmcat-transport-wide-cc-extensions-01, Section 2). Its second version has a request for
     /// feedback after it.

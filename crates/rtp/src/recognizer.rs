@@ -95,14 +95,17 @@ impl Recognizer {
     pub fn is_rtp(&self) -> bool {
         self.is_announced || self.streams.iter().any(Stream::has_evidence)
     }
+
     /// `true` if that is the SSRC of a recognized stream.
     pub fn has_source(&self, source: u32) -> bool {
         self.recognized().any(|stream| stream.source == source)
     }
+
     /// The SSRCs of the recognized streams that had packets since then.
     pub fn active_sources(&self, since: Instant) -> impl Iterator<Item = u32> {
         self.recognized().filter(move |stream| stream.used >= since).map(|stream| stream.source)
     }
+
     fn recognized(&self) -> impl Iterator<Item = &Stream> {
         self.streams.iter().filter(|stream| stream.is_recognized(self.is_announced))
     }

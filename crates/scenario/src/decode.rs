@@ -125,6 +125,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         self.index += 1;
         seed.deserialize(Decoder(value)).map(Some).map_err(|error| error.within(&format!("[{index}]")))
     }
+
     fn size_hint(&self) -> Option<usize> {
         Some(self.items.len())
     }
@@ -142,6 +143,7 @@ impl<'de> Entries<'de> {
     fn new(table: &'de Map<String, Value>, skipped: &'static str) -> Self {
         Self { entries: Some(table.iter()), skipped, current: None }
     }
+
     fn none() -> Self {
         Self { entries: None, skipped: "", current: None }
     }
@@ -158,6 +160,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         let key: StrDeserializer<'de, ScenarioError> = key.as_str().into_deserializer();
         seed.deserialize(key).map(Some)
     }
+
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ScenarioError> {
         let (key, value) =
             self.current.take().ok_or_else(|| ScenarioError::custom("a key before its value"))?;
@@ -201,6 +204,7 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
         }
         Ok(())
     }
+
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ScenarioError> {
         match self.content {
             Content::Value(value) => seed.deserialize(Decoder(value)),
@@ -208,9 +212,11 @@ impl<'de> VariantAccess<'de> for Variant<'de> {
             Content::Nothing => seed.deserialize(TableDecoder(Entries::none())),
         }
     }
+
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ScenarioError> {
         Err(ScenarioError::invalid_length(0, &visitor))
     }
+
     fn struct_variant<V: Visitor<'de>>(
         self,
         _: &'static [&'static str],

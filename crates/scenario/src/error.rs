@@ -59,14 +59,17 @@ impl ScenarioError {
         let problem = Problem::Invalid { value: excerpt(&value.to_string()), expected: expected.into() };
         Self { file: None, key: key.into(), problem }
     }
+
     /// The variable of that name is unused; `used` are those in use.
     pub fn unused_variable(name: &str, used: Vec<String>) -> Self {
         Self { file: None, key: format!("variables.{name}"), problem: Problem::UnusedVariable { used } }
     }
+
     /// `key` is missing.
     pub fn missing(key: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { file: None, key: key.into(), problem: Problem::Missing { expected: expected.into() } }
     }
+
     /// The text or the file cannot be read.
     pub fn unreadable(message: impl fmt::Display) -> Self {
         Self {
@@ -75,11 +78,13 @@ impl ScenarioError {
             problem: Problem::Unreadable { message: excerpt_of_lines(message.to_string().trim_end()) },
         }
     }
+
     /// The same, in a scenario file.
     pub fn in_file(mut self, file: Option<PathBuf>) -> Self {
         self.file = self.file.or(file);
         self
     }
+
     /// The same, with the key prefixed by `outer`.
     pub fn within(mut self, outer: &str) -> Self {
         if self.key.is_empty() {
@@ -91,6 +96,7 @@ impl ScenarioError {
         }
         self
     }
+
     /// The same, with the value that caused it unless one is known already.
     pub fn with_value(mut self, found: &serde_json::Value) -> Self {
         if let Problem::Invalid { value, .. } = &mut self.problem
@@ -189,22 +195,28 @@ impl serde::de::Error for ScenarioError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self::invalid("", "", message.to_string())
     }
+
     fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
         Self::custom(expected)
     }
+
     fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
         Self::custom(expected)
     }
+
     fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
         Self::custom(expected)
     }
+
     fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
         let quoted: Vec<String> = owned(expected).iter().map(|name| format!("\"{name}\"")).collect();
         Self::custom(Alternatives(&quoted))
     }
+
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         Self { file: None, key: field.to_owned(), problem: Problem::UnknownKey { expected: owned(expected) } }
     }
+
     fn missing_field(field: &'static str) -> Self {
         Self::missing(field, "")
     }

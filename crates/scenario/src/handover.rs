@@ -123,6 +123,7 @@ impl JsonSchema for HandoverDuration {
     fn schema_name() -> Cow<'static, str> {
         "HandoverDuration".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "description": EXPECTED, "examples": ["2.5 s", MOBILE_IPV6, "5g-nsa"] })
     }

@@ -74,6 +74,7 @@ impl JsonSchema for MeasuredNetwork {
     fn schema_name() -> Cow<'static, str> {
         "MeasuredNetwork".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "A measured network: its rate, delay and queue.",

@@ -184,6 +184,7 @@ impl<T> Visitor<'_> for TextVisitor<T> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.expected)
     }
+
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         (self.parse)(text).ok_or_else(|| match meant(text) {
             Some((number, unit)) if (self.parse)(&format!("{number} {unit}")).is_some() => {
@@ -212,6 +213,7 @@ macro_rules! textual {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($type).into()
             }
+
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 json_schema!({ "type": "string", "description": $expected, "examples": [$example] })
             }
@@ -236,18 +238,22 @@ impl Visitor<'_> for ProbabilityVisitor {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(PROBABILITY)
     }
+
     fn visit_str<E: Error>(self, text: &str) -> Result<Probability, E> {
         Probability::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
+
     fn visit_f64<E: Error>(self, value: f64) -> Result<Probability, E> {
         if (0.0..=1.0).contains(&value) {
             return Ok(Probability(value));
         }
         Err(E::invalid_value(Unexpected::Float(value), &self))
     }
+
     fn visit_u64<E: Error>(self, value: u64) -> Result<Probability, E> {
         self.visit_f64(value as f64)
     }
+
     fn visit_i64<E: Error>(self, value: i64) -> Result<Probability, E> {
         self.visit_f64(value as f64)
     }
@@ -262,6 +268,7 @@ impl JsonSchema for Probability {
     fn schema_name() -> Cow<'static, str> {
         "Probability".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": PROBABILITY,
@@ -284,18 +291,22 @@ impl Visitor<'_> for VariationVisitor {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(VARIATION)
     }
+
     fn visit_str<E: Error>(self, text: &str) -> Result<Variation, E> {
         Variation::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
+
     fn visit_f64<E: Error>(self, value: f64) -> Result<Variation, E> {
         if (0.0..=1.0).contains(&value) {
             return Ok(Variation::Share(value));
         }
         Err(E::invalid_value(Unexpected::Float(value), &self))
     }
+
     fn visit_u64<E: Error>(self, value: u64) -> Result<Variation, E> {
         self.visit_f64(value as f64)
     }
+
     fn visit_i64<E: Error>(self, value: i64) -> Result<Variation, E> {
         self.visit_f64(value as f64)
     }
@@ -310,6 +321,7 @@ impl JsonSchema for Variation {
     fn schema_name() -> Cow<'static, str> {
         "Variation".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": VARIATION,

@@ -48,21 +48,27 @@ impl Radio {
     const fn default_code_memory() -> u32 {
         4
     }
+
     const fn default_interleaved() -> u32 {
         2
     }
+
     const fn default_columns() -> u32 {
         108
     }
+
     const fn default_paths() -> u32 {
         4
     }
+
     const fn default_eb_n0_db() -> f64 {
         4.0
     }
+
     const fn default_users() -> u32 {
         5
     }
+
     const fn default_spreading_gain() -> u32 {
         16
     }

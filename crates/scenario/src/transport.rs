@@ -121,18 +121,23 @@ impl TransportPlan for NoTransport {
     fn headers(&self) -> u32 {
         match *self {}
     }
+
     fn fit(&mut self, _: &str, _: u32, _: bool) -> Result<(), ScenarioError> {
         match *self {}
     }
+
     fn has_feedback(&self) -> bool {
         match *self {}
     }
+
     fn delivers_packets(&self) -> bool {
         match *self {}
     }
+
     fn takes_commands(&self) -> bool {
         match *self {}
     }
+
     fn is_random(&self) -> bool {
         match *self {}
     }

@@ -18,14 +18,17 @@ impl ByteCount {
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
+
     /// The amount in bytes.
     pub const fn as_u64(self) -> u64 {
         self.0
     }
+
     /// The amount in bytes, as a float.
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
+
     /// The amount in bits.
     pub const fn bits(self) -> u64 {
         self.0 * 8

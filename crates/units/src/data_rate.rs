@@ -22,34 +22,42 @@ impl DataRate {
     pub fn from_bits_per_second(rate: f64) -> Self {
         Self(if rate > 0.0 { rate } else { 0.0 })
     }
+
     /// `rate` in byte/s; negative values and NaN give zero.
     pub fn from_bytes_per_second(rate: f64) -> Self {
         Self::from_bits_per_second(rate * 8.0)
     }
+
     /// `rate` in kbit/s (1000 bit/s); negative values and NaN give zero.
     pub fn from_kilobits_per_second(rate: f64) -> Self {
         Self::from_bits_per_second(rate * 1e3)
     }
+
     /// `rate` in Mbit/s (10^6 bit/s); negative values and NaN give zero.
     pub fn from_megabits_per_second(rate: f64) -> Self {
         Self::from_bits_per_second(rate * 1e6)
     }
+
     /// The rate in bit/s.
     pub const fn as_bits_per_second(self) -> f64 {
         self.0
     }
+
     /// The rate in byte/s.
     pub fn as_bytes_per_second(self) -> f64 {
         self.0 / 8.0
     }
+
     /// The lower of the two.
     pub fn min(self, other: Self) -> Self {
         if other.0 < self.0 { other } else { self }
     }
+
     /// The higher of the two.
     pub fn max(self, other: Self) -> Self {
         if other.0 > self.0 { other } else { self }
     }
+
     /// `true` if the rate is zero.
     pub fn is_zero(self) -> bool {
         self.0 == 0.0

@@ -21,48 +21,59 @@ impl Duration {
     pub const fn from_nanos(n: u64) -> Self {
         Self(n)
     }
+
     /// `n` microseconds.
     pub const fn from_micros(n: u64) -> Self {
         Self(n.saturating_mul(1_000))
     }
+
     /// `n` milliseconds.
     pub const fn from_millis(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000))
     }
+
     /// `n` seconds.
     pub const fn from_secs(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000_000))
     }
+
     /// `seconds` rounded to the nearest nanosecond. Negative values and NaN give zero, too large ones
     /// [`Duration::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         // A float-to-integer cast saturates and maps NaN to zero.
         Self((seconds * 1e9 + 0.5) as u64)
     }
+
     /// The time in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
+
     /// The time in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
+
     /// The time in whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
+
     /// The time in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
+
     /// `true` if the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
+
     /// `self - other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+
     /// This duration multiplied by a factor, rounded to the nearest nanosecond; negative factors give zero.
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)

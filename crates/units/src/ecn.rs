@@ -28,10 +28,12 @@ impl Ecn {
             _ => Self::Ce,
         }
     }
+
     /// The two bits.
     pub const fn bits(self) -> u8 {
         self as u8
     }
+
     /// `true` if a router may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)

@@ -19,30 +19,37 @@ impl Instant {
     pub const fn from_nanos(n: u64) -> Self {
         Self(n)
     }
+
     /// `n` milliseconds after the epoch.
     pub const fn from_millis(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000))
     }
+
     /// `n` seconds after the epoch.
     pub const fn from_secs(n: u64) -> Self {
         Self(n.saturating_mul(1_000_000_000))
     }
+
     /// `seconds` after the epoch, rounded to the nearest nanosecond; negative values and NaN give the epoch.
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self(Duration::from_secs_f64(seconds).as_nanos())
     }
+
     /// Nanoseconds since the epoch.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
+
     /// Seconds since the epoch.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
+
     /// The time since `earlier`, or zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+
     /// This instant minus `duration`, not before the epoch.
     pub const fn saturating_sub(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(duration.as_nanos()))

@@ -119,42 +119,50 @@ pub trait Listener {
     fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         let _ = (now, station, frame, cause);
     }
+
     /// Other frames have damaged a part of an A-MPDU that the station is receiving, from a time to another.
     /// Precedes the report that it was received, or lost.
     fn damaged(&mut self, station: StationIndex, frame: &Frame, part: (Instant, Instant)) {
         let _ = (station, frame, part);
     }
+
     /// A transmission has ended at all stations that it reached.
     fn ended(&mut self, now: Instant, frame: &Frame) {
         let _ = (now, frame);
     }
+
     /// The time before which the driver has nothing to do. The medium reports all arrivals of a transmission
     /// before that time in one call of [`Medium::handle_timeout`]. Asked anew after each report.
     fn limit(&self) -> Instant {
         Instant::ZERO
     }
+
     /// Precedes reports of a time later than that for which [`Medium::handle_timeout`] was called: it is
     /// `now`, the last of `steps` instants since the last call that were later than the one before. `steps`
     /// may be 0.
     fn advance(&mut self, now: Instant, steps: u64) {
         let _ = (now, steps);
     }
+
     /// Asked after an idle edge. `true` if the station is to receive a [summary](Self::sensed) instead of the
     /// following edges and errors, until it receives a frame or the driver calls [`Medium::attend`].
     fn is_passive(&self, station: StationIndex) -> bool {
         let _ = station;
         false
     }
+
     /// Asked when a passive station receives a frame. `true` if the frame is to be a part of the summary.
     fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
         let _ = (station, frame);
         false
     }
+
     /// Summarises the carrier sense and the frames of a passive station since its last notification. Called
     /// before the reception that ends the passive state.
     fn sensed(&mut self, station: StationIndex, sensed: &Sensed) {
         let _ = (station, sensed);
     }
+
     /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger
     /// one.
     fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {

@@ -28,10 +28,12 @@ impl PseudoHeader {
     pub fn v4(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         Self { addresses: sum(&source.octets()) + sum(&destination.octets()) }
     }
+
     /// For packets from `source` to `destination` over IPv6.
     pub fn v6(source: Ipv6Addr, destination: Ipv6Addr) -> Self {
         Self { addresses: sum(&source.octets()) + sum(&destination.octets()) }
     }
+
     /// For packets between two addresses, or `None` if one is IPv4 and the other IPv6. An IPv4-mapped address
     /// (`::ffff:192.0.2.1`) counts as IPv4.
     pub fn between(source: IpAddr, destination: IpAddr) -> Option<Self> {
@@ -41,6 +43,7 @@ impl PseudoHeader {
             _ => None,
         }
     }
+
     /// The folded sum over the pseudo-header and the first `covered` bytes of `packet`.
     pub(crate) fn sum(&self, protocol: u8, packet: &[u8], covered: usize) -> u16 {
         let length = (packet.len() as u64).to_be_bytes();

@@ -39,10 +39,12 @@ impl PacketType {
             _ => return None,
         })
     }
+
     /// `true` if packets of this type may have X = 0 (RFC 4340, Section 5.1).
     pub const fn allows_short_sequence_numbers(self) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::DataAck)
     }
+
     /// Number of bytes before the options: 12 to 28. `extended`: the X bit.
     pub const fn fixed_header_len(self, extended: bool) -> usize {
         let (generic, ack) = if extended { (16, 8) } else { (12, 4) };
@@ -55,10 +57,12 @@ impl PacketType {
             }
         }
     }
+
     /// `true` if packets of this type carry an Acknowledgement Number.
     pub const fn has_ack(self) -> bool {
         !matches!(self, Self::Request | Self::Data | Self::Listen)
     }
+
     /// `true` if packets of this type may carry application data that is delivered (RFC 4340, Section 5.1).
     pub const fn carries_data(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)
@@ -76,10 +80,12 @@ impl ChecksumCoverage {
     pub const fn from_field(field: u8) -> Self {
         Self(field & 0xf)
     }
+
     /// The four-bit field.
     pub const fn field(self) -> u8 {
         self.0
     }
+
     /// Number of bytes covered of `payload` bytes of application data; `None` if the field exceeds them.
     pub const fn covered(self, payload: usize) -> Option<usize> {
         match self.0 {

@@ -65,6 +65,7 @@ impl Kind {
             Self::Listen { .. } => PacketType::Listen,
         }
     }
+
     /// The Acknowledgement Number, if the type has one.
     pub const fn ack(self) -> Option<SeqNo> {
         match self {
@@ -86,6 +87,7 @@ impl Packet {
     pub const fn packet_type(&self) -> PacketType {
         self.kind.packet_type()
     }
+
     /// The Acknowledgement Number, if the type has one.
     pub const fn ack(&self) -> Option<SeqNo> {
         self.kind.ack()

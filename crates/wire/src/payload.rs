@@ -33,10 +33,12 @@ impl Payload {
             Self::Opaque { length, .. } => *length as usize,
         }
     }
+
     /// `true` if there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
     /// The data as real bytes; opaque data is encoded.
     pub fn to_bytes(&self) -> Bytes {
         match self {
@@ -48,6 +50,7 @@ impl Payload {
             }
         }
     }
+
     /// Appends the data to `out`, which must have room for it.
     #[inline]
     pub(crate) fn encode(&self, out: &mut impl BufMut) {
@@ -61,6 +64,7 @@ impl Payload {
             }
         }
     }
+
     /// Opaque data in two parts: the bytes of its tag, and the number of zeros that follow.
     pub(crate) fn opaque_parts(length: u32, tag: &[u8; 8]) -> (&[u8], usize) {
         let shown = tag.len().min(length as usize);

@@ -21,31 +21,38 @@ impl Reset {
     pub const fn new(code: ResetCode) -> Self {
         Self { code, data: [0; 3] }
     }
+
     /// A reset with data bytes.
     pub const fn with_data(code: ResetCode, data: [u8; 3]) -> Self {
         Self { code, data }
     }
+
     /// An Option Error (code 5) caused by `option`.
     pub fn option_error(option: &DccpOption) -> Self {
         Self::with_data(ResetCode::OptionError, option.reset_data())
     }
+
     /// A Mandatory Error (code 6) caused by `option`, which was preceded by a Mandatory.
     pub fn mandatory_error(option: &DccpOption) -> Self {
         Self::with_data(ResetCode::MandatoryError, option.reset_data())
     }
+
     /// A Packet Error (code 4): an unexpected packet of this type arrived.
     pub const fn packet_error(packet_type: PacketType) -> Self {
         Self::with_data(ResetCode::PacketError, [packet_type as u8, 0, 0])
     }
+
     /// The end of a multipath connection (code 13) because the peer is too busy: data 1 is that reason's
     /// code. RFC 9897 gives the data no meaning.
     pub const fn busy_multipath() -> Self {
         Self::with_data(ResetCode::AbruptMultipathTermination, [9, 0, 0])
     }
+
     /// `true` if the peer was too busy, and may accept the connection later.
     pub fn is_busy(self) -> bool {
         self.code == ResetCode::TooBusy || self == Self::busy_multipath()
     }
+
     /// An Encapsulated Port Reuse (code 12): a packet of this type arrived from this UDP port, which another
     /// connection uses (RFC 6773, Section 7.2).
     pub const fn encapsulated_port_reuse(packet_type: PacketType, udp_source_port: u16) -> Self {

@@ -119,12 +119,15 @@ impl McsTable {
 const fn qpsk(rate: u16) -> Scheme {
     Scheme { modulation: Modulation::Qpsk, rate: CodeRate(rate * 2) }
 }
+
 const fn qam16(rate: u16) -> Scheme {
     Scheme { modulation: Modulation::Qam16, rate: CodeRate(rate * 2) }
 }
+
 const fn qam64(rate: u16) -> Scheme {
     Scheme { modulation: Modulation::Qam64, rate: CodeRate(rate * 2) }
 }
+
 /// Of twice the rate, since two of the rates have halves.
 const fn qam256(twice: u16) -> Scheme {
     Scheme { modulation: Modulation::Qam256, rate: CodeRate(twice) }

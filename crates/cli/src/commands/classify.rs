@@ -74,6 +74,7 @@ impl ClassifyArgs {
     fn parameters(&self) -> Parameters {
         if self.published { Parameters::PUBLISHED } else { Parameters::ROBUST }
     }
+
     /// The first option given that is valid for captures only.
     fn option_for_captures(&self) -> Option<&'static str> {
         let given = [

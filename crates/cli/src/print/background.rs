@@ -51,6 +51,7 @@ impl Background {
         });
         Self { lines: Some(lines), state, end }
     }
+
     /// Appends a line, or counts it as lost.
     ///
     /// # Errors

@@ -36,6 +36,7 @@ impl KnownHosts {
         }
         Ok(Self::parse(&read(&path)?).with_context(|| path.display().to_string())?)
     }
+
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         let mut hosts = Vec::new();
         for (number, line) in lines(text) {
@@ -46,10 +47,12 @@ impl KnownHosts {
         }
         Ok(Self(hosts))
     }
+
     /// The key of the server of that name.
     pub(crate) fn of(&self, name: &str) -> Option<Fingerprint> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, key)| *key)
     }
+
     /// All servers and their keys.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(String, Fingerprint)> {
         self.0.iter()

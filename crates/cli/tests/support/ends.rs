@@ -36,6 +36,7 @@ impl End {
         });
         Self { child, events }
     }
+
     /// The text of the next event of that kind.
     pub(crate) fn event(&self, kind: &str) -> String {
         let until = Instant::now() + PATIENCE;
@@ -47,6 +48,7 @@ impl End {
             }
         }
     }
+
     /// The result of its next attempt to connect: `connected` or `ended`, and the text.
     pub(crate) fn outcome(&self) -> (String, String) {
         loop {
@@ -58,6 +60,7 @@ impl End {
             }
         }
     }
+
     /// The address after `word` in the next line about being ready that has it.
     pub(crate) fn address(&self, word: &str) -> SocketAddr {
         loop {
@@ -67,12 +70,14 @@ impl End {
             return after[..end].parse().unwrap_or_else(|_| panic!("no address in {text:?}"));
         }
     }
+
     /// Its resident memory in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
         1024 * line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number")
     }
+
     /// Its processor time.
     pub(crate) fn cpu(&self) -> Duration {
         let path = format!("/proc/{}/schedstat", self.child.id());
@@ -110,6 +115,7 @@ impl Carried {
     pub(crate) fn listen() -> Self {
         Self::listen_with(&[])
     }
+
     /// The listening end with further options.
     pub(crate) fn listen_with(options: &[&str]) -> Self {
         let folder = TempDir::new().expect("a folder");
@@ -122,14 +128,17 @@ impl Carried {
         let (at, state) = (far.address("at UDP "), far.address("http://"));
         Self { folder, camera: socket(), viewer, far, at, state }
     }
+
     pub(crate) fn secret(&self) -> String {
         self.folder.path().join("secret").to_str().expect("text").to_owned()
     }
+
     /// A connecting end, through the path at `at`.
     pub(crate) fn near(&self, at: SocketAddr) -> End {
         let (at, secret) = (at.to_string(), self.secret());
         End::start(&["relay", "client", &at, "--from", "127.0.0.1:0", "--secret-file", &secret])
     }
+
     /// Like [`Carried::near`], once it is connected, and its port for the camera.
     pub(crate) fn connect(&self, at: SocketAddr) -> (End, SocketAddr) {
         let near = self.near(at);
@@ -137,6 +146,7 @@ impl Carried {
         near.event("connected");
         (near, port)
     }
+
     /// Sends numbered datagrams of that size every 5 ms until one of these arrives. Returns that time.
     pub(crate) fn until_seen(&self, port: SocketAddr, size: usize) -> Duration {
         let began = Instant::now();
@@ -156,11 +166,13 @@ impl Carried {
             self.viewer.set_nonblocking(false).expect("a mode");
         }
     }
+
     /// Discards what has arrived at the viewer.
     pub(crate) fn drain(&self) {
         let mut buffer = [0; 2048];
         while self.viewer.recv(&mut buffer).is_ok() {}
     }
+
     /// The state of the listening end.
     pub(crate) fn status(&self) -> Value {
         let mut stream = TcpStream::connect(self.state).expect("it listens");
@@ -169,6 +181,7 @@ impl Carried {
         stream.read_to_string(&mut text).expect("text");
         serde_json::from_str(text.split_once("\r\n\r\n").expect("a body").1).expect("JSON")
     }
+
     /// Number of connections so far.
     pub(crate) fn established(&self) -> u64 {
         self.status()["established"].as_u64().expect("a number")

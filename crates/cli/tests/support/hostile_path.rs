@@ -70,14 +70,17 @@ impl HostilePath {
         });
         path
     }
+
     /// Sends a packet to the listening end with the address of the connecting one.
     pub(crate) fn inject(&self, packet: &[u8]) {
         let _ = self.out.read().expect("no panic").send_to(packet, self.far);
     }
+
     /// The law from now on.
     pub(crate) fn obey(&self, law: impl FnMut(bool, &[u8]) -> Vec<Vec<u8>> + Send + 'static) {
         *self.law.lock().expect("no panic") = Box::new(law);
     }
+
     /// Changes the address from which packets reach the listening end, as a NAT does that has lost its
     /// mapping.
     pub(crate) fn rebind(&self) {

@@ -57,6 +57,7 @@ impl Relay {
         thread::spawn(move || relay(&udp, to, [up, down], &current, &stopped));
         Self { port, rate, stop }
     }
+
     /// The rate towards the server from now on.
     pub(crate) fn set_rate(&self, rate_bps: f64) {
         self.rate.store(rate_bps.to_bits(), Ordering::Relaxed);

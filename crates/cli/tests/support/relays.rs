@@ -22,6 +22,7 @@ impl Relay {
         let lines = BufReader::new(child.stdout.take().expect("piped"));
         Self { child, lines }
     }
+
     /// The next event of that kind.
     pub(crate) fn next(&mut self, kind: &str) -> Value {
         loop {
@@ -33,10 +34,12 @@ impl Relay {
             }
         }
     }
+
     /// The text of the next event of that kind.
     pub(crate) fn event(&mut self, kind: &str) -> String {
         self.next(kind)["text"].as_str().unwrap_or_default().to_owned()
     }
+
     /// The address after `word` in the next line about being ready that has it.
     pub(crate) fn address(&mut self, word: &str) -> SocketAddr {
         let text = loop {

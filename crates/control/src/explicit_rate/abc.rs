@@ -172,15 +172,18 @@ impl AbcWindow {
     pub fn new(packets: f64) -> Self {
         Self { packets: packets.max(1.0) }
     }
+
     /// The window in packets.
     pub fn packets(&self) -> f64 {
         self.packets
     }
+
     /// Processes the acknowledgement of a packet with its mark.
     pub fn on_ack(&mut self, accelerate: bool) {
         let step = if accelerate { 1.0 } else { -1.0 };
         self.packets = (self.packets + step + 1.0 / self.packets).max(1.0);
     }
+
     /// Processes a loss: the window is halved, as TCP's.
     pub fn on_congestion(&mut self) {
         self.packets = (self.packets / 2.0).max(1.0);

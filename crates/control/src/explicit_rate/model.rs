@@ -39,9 +39,11 @@ impl Sender for XcpSender {
     fn header(&self) -> FlowHeader {
         self.header()
     }
+
     fn next_send(&self, in_flight: u64) -> Option<Instant> {
         window_allows(self.window(), in_flight)
     }
+
     fn on_sent(&mut self, _now: Instant) {}
     fn on_ack(&mut self, rtt: Duration, header: &FlowHeader) {
         let old = Some(self.header().rtt).filter(|rtt| !rtt.is_zero());
@@ -54,6 +56,7 @@ impl Sender for RcpSender {
     fn header(&self) -> FlowHeader {
         self.header()
     }
+
     fn next_send(&self, in_flight: u64) -> Option<Instant> {
         match self.rate() {
             // The first packet is alone.
@@ -61,12 +64,14 @@ impl Sender for RcpSender {
             Some(_) => self.next_send_time(),
         }
     }
+
     fn on_sent(&mut self, now: Instant) {
         match self.rate() {
             None => self.on_probe_sent(now),
             Some(_) => RcpSender::on_sent(self, now),
         }
     }
+
     fn on_ack(&mut self, rtt: Duration, header: &FlowHeader) {
         let old = Some(self.header().rtt).filter(|rtt| !rtt.is_zero());
         self.set_rtt(smooth(old, rtt));
@@ -78,9 +83,11 @@ impl Sender for AbcWindow {
     fn header(&self) -> FlowHeader {
         FlowHeader { rtt: Duration::ZERO, rate: DataRate::ZERO, allocation: 1.0 }
     }
+
     fn next_send(&self, in_flight: u64) -> Option<Instant> {
         window_allows(self.packets() * f64::from(SIZE), in_flight)
     }
+
     fn on_sent(&mut self, _now: Instant) {}
     fn on_ack(&mut self, _rtt: Duration, header: &FlowHeader) {
         AbcWindow::on_ack(self, header.allocation > 0.0);
@@ -347,10 +354,12 @@ impl<L: RouterLaw> RouterLaw for Estimated<L> {
     fn on_arrival(&mut self, now: Instant, size: u32, header: Option<&FlowHeader>, backlog: ByteCount) {
         self.law.on_arrival(now, size, header, backlog);
     }
+
     fn on_departure(&mut self, now: Instant, size: u32, header: Option<&mut FlowHeader>, backlog: ByteCount) {
         self.departed += u64::from(size);
         self.law.on_departure(now, size, header, backlog);
     }
+
     fn on_timeout(&mut self, now: Instant, backlog: ByteCount) {
         if now >= self.deadline {
             let used = ByteCount::new(core::mem::take(&mut self.departed)) / Self::PERIOD;
@@ -361,9 +370,11 @@ impl<L: RouterLaw> RouterLaw for Estimated<L> {
         }
         self.law.on_timeout(now, backlog);
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.law.poll_timeout().min(Some(self.deadline))
     }
+
     fn set_capacity(&mut self, capacity: DataRate) {
         self.capacity = capacity;
     }

@@ -31,6 +31,7 @@ impl LossClass {
             Self::Wireless => "wireless",
         }
     }
+
     /// `Wireless` if `condition` is true, else `Congestion`.
     pub const fn wireless_if(condition: bool) -> Self {
         if condition { Self::Wireless } else { Self::Congestion }

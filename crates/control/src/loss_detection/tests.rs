@@ -20,6 +20,7 @@ impl LossObserver for RecordingObserver {
         self.gaps.push(*gap);
         LossClass::Congestion
     }
+
     fn on_settled(&mut self, settled: &Settled) {
         let empty_from = settled.first_lost + settled.lost;
         self.lost.extend(settled.first_lost..empty_from);
@@ -155,6 +156,7 @@ fn a_jump_of_the_sequence_numbers_is_one_long_loss() {
         fn classify(&mut self, _: &LossGap) -> LossClass {
             LossClass::Congestion
         }
+
         fn on_settled(&mut self, settled: &Settled) {
             self.0 += settled.lost;
         }

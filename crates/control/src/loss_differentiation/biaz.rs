@@ -31,14 +31,17 @@ impl Biaz {
     pub fn new() -> Self {
         Self::with_upper(Self::UPPER)
     }
+
     /// Modified Biaz (mBiaz), with a narrower window.
     pub fn modified() -> Self {
         Self::with_upper(Self::MODIFIED_UPPER)
     }
+
     /// Biaz with a window that ends at (n + `upper`) T_min; the paper tried 1.1 to 1.8.
     pub fn with_upper(upper: f64) -> Self {
         Self { upper, arrivals: InterArrival::PUBLISHED, evidence: Evidence::None }
     }
+
     /// Uses an estimate of T_min that tolerates jitter, duplicates and coalesced receives.
     #[must_use]
     pub fn robust(self) -> Self {

@@ -32,10 +32,12 @@ impl Differentiation {
             on_trial: false,
         }
     }
+
     /// `scheme` alone, as published.
     pub const fn unguarded(scheme: Scheme) -> Self {
         Self { scheme, parameters: Parameters::PUBLISHED, guard: None, corrects_skew: false, on_trial: false }
     }
+
     /// Builds the classifier, without any statistics.
     pub fn build(&self) -> Box<dyn LossDifferentiation> {
         let algorithm = self.scheme.build_with(&self.parameters);

@@ -132,6 +132,7 @@ impl Evidence {
             Self::None | Self::Spike { .. } | Self::Standing { .. } | Self::Inherent { .. } => None,
         }
     }
+
     /// Name of the base scheme that produced the evidence; for a hybrid it is one of its base schemes.
     pub const fn scheme(&self) -> &'static str {
         match self {

@@ -141,6 +141,7 @@ impl Guard {
             overruled_packets: 0,
         }
     }
+
     /// Number of packets classified as wireless that the guard counted as congestion.
     pub fn overruled_packets(&self) -> u64 {
         self.overruled_packets
@@ -150,6 +151,7 @@ impl Guard {
         let age = self.first.map_or(Duration::ZERO, |first| self.last - first);
         self.arrived < self.config.young_packets || age < self.config.young_time
     }
+
     /// Reason for not discounting `count` packets, of which `unrecorded` have not been recorded as lost yet.
     fn objection(&self, count: u64, unrecorded: u64) -> Option<Overruled> {
         if self.is_young() {
@@ -167,10 +169,12 @@ impl Guard {
             None
         }
     }
+
     /// Of `lost` packets, those that may be discounted.
     fn discountable(&self, lost: u64) -> f64 {
         self.config.discounted_share * lost as f64
     }
+
     fn note(&mut self, arrived: u64, lost: u64, discounted: u64) {
         self.unused += self.discountable(lost) - discounted as f64;
         let [now, before] = &mut self.periods;

@@ -75,6 +75,7 @@ impl Inherent {
     pub fn inherent_loss(&self) -> Option<f64> {
         Some(self.estimate?.loss)
     }
+
     /// B: the rate above which packets are lost to congestion, if a limit was accepted.
     pub fn bandwidth_limit(&self) -> Option<DataRate> {
         self.estimate?.limit.map(DataRate::from_bits_per_second)

@@ -27,10 +27,12 @@ impl InterArrival {
     pub(super) fn new(is_robust: bool) -> Self {
         if is_robust { Self::Robust(Box::default()) } else { Self::PUBLISHED }
     }
+
     /// Resets to the same variant without samples.
     pub(super) fn forget(&mut self) {
         *self = Self::new(matches!(self, Self::Robust(_)));
     }
+
     /// Processes an arrival and returns the time since the previous one, if there is one to measure from.
     pub(super) fn on_arrival(&mut self, arrival: &PacketArrival) -> Option<Duration> {
         match self {
@@ -43,6 +45,7 @@ impl InterArrival {
             }
         }
     }
+
     /// The estimate of T_min, and the spread of the samples by jitter.
     pub(super) fn estimate(&self) -> Option<Estimate> {
         match self {
@@ -50,6 +53,7 @@ impl InterArrival {
             Self::Robust(robust) => robust.time.estimate(),
         }
     }
+
     /// T_i: time across the gap revealed by the last arrival. `measured` is the time according to the loss
     /// detector, which measures from the latest arrival; the robust variant measures from the packet with the
     /// greatest sequence number before the gap.

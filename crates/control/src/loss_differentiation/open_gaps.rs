@@ -37,10 +37,12 @@ impl OpenGaps {
         let (evidence, overruled) = (algorithm.evidence(), algorithm.overruled());
         self.open.push_back(OpenGap { gap: *gap, evidence, overruled });
     }
+
     /// The open gap that contains packet `sequence`.
     pub(super) fn find(&self, sequence: u64) -> Option<&OpenGap> {
         self.open.iter().find(|open| open.gap.first <= sequence && sequence < open.end())
     }
+
     /// Removes the gaps that end at or below `sequence`.
     pub(super) fn settle(&mut self, sequence: u64) {
         while self.open.front().is_some_and(|open| open.end() <= sequence) {

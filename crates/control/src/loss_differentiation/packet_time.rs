@@ -36,6 +36,7 @@ impl Estimate {
     pub(super) fn exact(time: Duration) -> Self {
         Self { time, spread: Duration::ZERO, is_hidden: false }
     }
+
     /// T_min in nanoseconds.
     pub(super) fn nanos(&self) -> f64 {
         self.time.as_nanos() as f64

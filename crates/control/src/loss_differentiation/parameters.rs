@@ -55,11 +55,13 @@ impl Parameters {
         let biaz = Biaz::with_upper(upper);
         if self.robust { biaz.robust() } else { biaz }
     }
+
     /// Spike with these parameters.
     pub(super) fn spike(&self) -> Spike {
         let spike = Spike::with_thresholds(self.spike_start, self.spike_end);
         if self.robust { spike.robust() } else { spike }
     }
+
     /// ZigZag with these parameters.
     pub(super) fn zigzag(&self) -> ZigZag {
         let zigzag = ZigZag::new().comparing(self.zigzag_trip);

@@ -22,10 +22,12 @@ impl RecordingClassifier {
     pub fn new(inner: Box<dyn LossDifferentiation>) -> Self {
         Self { inner, open: OpenGaps::default(), verdicts: VecDeque::new() }
     }
+
     /// Removes and returns the oldest result. Consecutive lost packets of the same class form one result.
     pub fn take(&mut self) -> Option<ClassifiedLoss> {
         self.verdicts.pop_front()
     }
+
     /// `true` if there are results to take.
     pub fn has_verdicts(&self) -> bool {
         !self.verdicts.is_empty()
@@ -63,25 +65,31 @@ impl LossDifferentiation for RecordingClassifier {
     fn on_arrival(&mut self, arrival: &PacketArrival) {
         self.inner.on_arrival(arrival);
     }
+
     fn classify(&mut self, gap: &LossGap) -> LossClass {
         let cause = self.inner.classify(gap);
         self.open.insert(gap, &*self.inner);
         cause
     }
+
     fn evidence(&self) -> Evidence {
         self.inner.evidence()
     }
+
     fn overruled(&self) -> Option<Overruled> {
         self.inner.overruled()
     }
+
     fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
         let cause = self.inner.final_class(sequence, class);
         self.note(sequence, cause);
         cause
     }
+
     fn inform(&mut self, sequence: u64, cause: LossClass) {
         self.inner.inform(sequence, cause);
     }
+
     fn on_path_change(&mut self) {
         self.inner.on_path_change();
     }

@@ -63,14 +63,17 @@ impl Scheme {
             Self::Omniscient => "omniscient",
         }
     }
+
     /// `true` if the algorithm uses trip times, so that packets must carry their send times.
     pub const fn needs_send_times(self) -> bool {
         !matches!(self, Self::Biaz | Self::ModifiedBiaz | Self::Omniscient)
     }
+
     /// Builds the algorithm, without statistics, with the parameters of its source.
     pub fn build(self) -> Box<dyn LossDifferentiation> {
         self.build_with(&Parameters::PUBLISHED)
     }
+
     /// Builds the algorithm, without statistics, with the `parameters` that apply to it.
     pub fn build_with(self, parameters: &Parameters) -> Box<dyn LossDifferentiation> {
         match self {

@@ -42,10 +42,12 @@ impl Spike {
     pub fn new() -> Self {
         Self::with_thresholds(Self::ALPHA, Self::BETA)
     }
+
     /// Spike with other thresholds; `alpha >= beta`.
     pub fn with_thresholds(alpha: f64, beta: f64) -> Self {
         Self { alpha, beta, range: None, sizes: None, in_spike: false, evidence: Evidence::None }
     }
+
     /// Tolerates packets of several sizes and timestamps that are not exact.
     #[must_use]
     pub fn robust(self) -> Self {

@@ -40,8 +40,8 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// A path may also stand still for a moment: a radio looks for other stations, a cell hands over, a host does
 /// something else. The backlog is no queue that the sender has filled. It begins with a packet after a time
 /// of more than 20 ms without any, of which it has waited for at least three quarters, and lasts as long as
-/// each packet has waited for less than the one before it, for four times as long at most. Its packets have no
-/// trip time. Where the path has become slow, each waits for longer.
+/// each packet has waited for less than the one before it, for four times as long at most. Its packets have
+/// no trip time. Where the path has become slow, each waits for longer.
 ///
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
@@ -75,6 +75,7 @@ impl Levels {
     fn at(&mut self, is_high: bool) -> &mut Share {
         if is_high { &mut self.high } else { &mut self.low }
     }
+
     fn on_arrival(&mut self, is_high: bool) {
         for share in [&mut self.low, &mut self.high] {
             share.arrived -= share.arrived / LEVELS_MEMORY;
@@ -82,10 +83,12 @@ impl Levels {
         }
         self.at(is_high).arrived += 1.0;
     }
+
     /// A row of packets was lost. A fade loses many of them at one level.
     fn on_loss(&mut self, is_high: bool) {
         self.at(is_high).lost += 1.0;
     }
+
     /// `true` if more is lost from a long queue than from a short one, and not by chance: a radio does not
     /// see the queue.
     fn is_queue_to_blame(&self) -> bool {
@@ -147,8 +150,8 @@ const BURST: Duration = Duration::from_millis(100);
 /// next packet has waited.
 const PAUSE: Duration = Duration::from_millis(20);
 const HELD: f64 = 0.75;
-/// Time in which a backlog leaves, in times for which the path stood still: that of a path that is used to
-/// four fifths.
+/// Time in which a backlog leaves, in times for which the path stood still: a path used to four fifths takes
+/// as long.
 const DRAINS: u64 = 4;
 /// Packets in which the losses of both levels are counted.
 const LEVELS_MEMORY: f64 = 2000.0;
@@ -230,18 +233,22 @@ impl Queue {
         let (minimum, maximum) = self.range();
         (maximum - minimum) / 2.0
     }
+
     /// Excess of a trip time relative to `origin` over the minimum.
     fn above(&self, rott: f64) -> f64 {
         rott - (self.range().0 - self.origin)
     }
+
     /// `true` if the last packet found the queue more than half full, and longer than `least`.
     fn is_high(&self, least: f64) -> bool {
         self.above(self.last - self.origin) > self.half().max(least)
     }
+
     /// `true` if the queue is empty between bursts.
     fn empties(&self) -> bool {
         self.above(self.floor) <= NOISE
     }
+
     fn stands(&self) -> bool {
         self.above(self.mean) > TOLERATED.min(self.half()).max(NOISE)
     }

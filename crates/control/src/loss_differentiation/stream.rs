@@ -21,15 +21,18 @@ impl StreamClassifier {
     pub fn new(algorithm: Box<dyn LossDifferentiation>) -> Self {
         Self { recording: RecordingClassifier::new(algorithm), detector: LossDetector::new(None) }
     }
+
     /// Processes an arrival, given both as input of the algorithm and as input of the loss detector.
     pub fn on_arrival(&mut self, arrival: &PacketArrival, reception: &ArrivedPacket) {
         self.recording.on_arrival(arrival);
         self.detector.on_arrival(reception, &mut GapObserver(&mut self.recording));
     }
+
     /// The recorded results and the algorithm.
     pub fn recording(&mut self) -> &mut RecordingClassifier {
         &mut self.recording
     }
+
     /// `true` if there are results to take.
     pub fn has_verdicts(&self) -> bool {
         self.recording.has_verdicts()
@@ -43,6 +46,7 @@ impl LossObserver for GapObserver<'_> {
     fn classify(&mut self, gap: &LossGap) -> LossClass {
         self.0.classify(gap)
     }
+
     fn on_settled(&mut self, settled: &Settled) {
         let classified = settled.lost.min(MAX_CLASSIFIED_SINGLY);
         for sequence in settled.first_lost..settled.first_lost + classified {

@@ -72,19 +72,23 @@ impl Zbs {
     pub fn new() -> Self {
         Self::variant(Variant::Zbs, Parameters::PUBLISHED)
     }
+
     /// ZBS2 (paper, Section 7.2).
     pub fn zbs2() -> Self {
         Self::variant(Variant::Zbs2, Parameters::PUBLISHED)
     }
+
     /// ZBS3 (paper, Section 7.3).
     pub fn zbs3() -> Self {
         Self::variant(Variant::Zbs3, Parameters::PUBLISHED)
     }
+
     /// Sets the parameters of the base schemes.
     #[must_use]
     pub fn with(self, parameters: Parameters) -> Self {
         Self::variant(self.variant, parameters)
     }
+
     fn variant(variant: Variant, parameters: Parameters) -> Self {
         Self {
             variant,
@@ -102,6 +106,7 @@ impl Zbs {
     fn is_steady(&self, minimum: f64) -> bool {
         self.zigzag.deviation().is_some_and(|deviation| deviation < STEADY * minimum)
     }
+
     /// The scheme selected by the momentary conditions and the topology.
     fn choice(&self) -> Option<Base> {
         if self.parameters.zbs3_locked
@@ -125,6 +130,7 @@ impl Zbs {
             Base::Spike
         })
     }
+
     /// The scheme selected by the two additional conditions of ZBS3, if either holds.
     fn momentary_choice(&self) -> Option<Base> {
         if self.variant != Variant::Zbs3 {
@@ -132,6 +138,7 @@ impl Zbs {
         }
         self.by_trip_time(&self.biaz.minimum_interval()?)
     }
+
     /// Selects Spike if the queues are empty, else ZigZag if trip times vary little.
     fn by_trip_time(&self, estimate: &Estimate) -> Option<Base> {
         let Estimate { time, spread, .. } = *estimate;
@@ -141,6 +148,7 @@ impl Zbs {
         }
         self.is_steady(minimum).then_some(Base::ZigZag)
     }
+
     /// The scheme that classifies the next loss.
     fn base(&self) -> Base {
         let momentary = if self.parameters.zbs3_locked { None } else { self.momentary_choice() };
@@ -199,6 +207,7 @@ impl Topology {
     fn new(is_robust: bool) -> Self {
         Self { arrivals: InterArrival::new(is_robust), greatest: None, average: None }
     }
+
     fn on_arrival(&mut self, arrival: &PacketArrival) {
         let Some(interval) = self.arrivals.on_arrival(arrival) else {
             self.greatest = self.greatest.max(Some(arrival.sequence));
@@ -231,12 +240,14 @@ impl Lock {
     fn new() -> Self {
         Self { base: Base::ZigZag, since: None, packets: 0 }
     }
+
     /// Processes an arrival. Returns `true` if another scheme may be selected.
     fn on_arrival(&mut self, now: Instant) -> bool {
         let since = *self.since.get_or_insert(now);
         self.packets = self.packets.saturating_add(1);
         self.packets >= LOCK_PACKETS || now - since >= LOCK_TIME
     }
+
     fn choose(&mut self, now: Instant, base: Base) {
         if base != self.base {
             *self = Self { base, since: Some(now), packets: 0 };

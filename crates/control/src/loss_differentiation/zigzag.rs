@@ -40,16 +40,19 @@ impl ZigZag {
     pub fn new() -> Self {
         Self::with_gain(Self::GAIN)
     }
+
     /// ZigZag with another gain, between 0 and 1/2.
     pub fn with_gain(gain: f64) -> Self {
         let compared = ComparedTrip::Revealing;
         Self { gain, compared, sizes: None, statistics: None, evidence: Evidence::None }
     }
+
     /// Tolerates packets of several sizes.
     #[must_use]
     pub fn robust(self) -> Self {
         Self { sizes: Some(CommonSize::default()), ..self }
     }
+
     /// Selects the packet whose trip time is compared.
     #[must_use]
     pub fn comparing(self, compared: ComparedTrip) -> Self {

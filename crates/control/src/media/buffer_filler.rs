@@ -34,10 +34,12 @@ impl MediaController for BufferFiller {
     fn name(&self) -> &'static str {
         "buffer filler"
     }
+
     fn on_sent(&mut self, packet: &SentPacket) {
         self.size = packet.size.as_f64();
         self.stall.on_sent(packet);
     }
+
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.stall.on_feedback(feedback);
         for packet in feedback.packets {
@@ -49,14 +51,17 @@ impl MediaController for BufferFiller {
             }
         }
     }
+
     fn next_timer(&self) -> Option<Instant> {
         self.stall.deadline(TIMEOUT)
     }
+
     fn on_timer(&mut self, now: Instant) {
         if self.stall.on_timer(now, TIMEOUT) {
             self.window = 2.0;
         }
     }
+
     fn allowance(&self) -> Allowance {
         let rate = DataRate::from_megabits_per_second(100.0);
         Allowance {
@@ -65,5 +70,6 @@ impl MediaController for BufferFiller {
             window: Some(ByteCount::new((self.window * self.size + self.stall.written_off()) as u64)),
         }
     }
+
     fn on_path_change(&mut self, _: Instant) {}
 }

@@ -51,20 +51,24 @@ impl MediaController for External {
     fn name(&self) -> &'static str {
         "external"
     }
+
     fn on_sent(&mut self, _: &SentPacket) {}
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let room = KEPT - self.reports.len().min(KEPT);
         self.reports.extend(feedback.packets.iter().take(room));
         self.rtt = feedback.rtt.or(self.rtt);
     }
+
     fn next_timer(&self) -> Option<Instant> {
         None
     }
+
     fn on_timer(&mut self, _: Instant) {}
     fn allowance(&self) -> Allowance {
         let pacing = DataRate::from_bits_per_second(self.rate.as_bits_per_second() * PACING);
         Allowance { target: self.rate, pacing, window: None }
     }
+
     fn on_path_change(&mut self, _: Instant) {
         self.rtt = None;
     }

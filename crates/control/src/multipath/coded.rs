@@ -30,10 +30,12 @@ impl Coded {
     pub fn new() -> Self {
         Self::default()
     }
+
     fn needs_copy(&self, now: Instant, path: &PathView) -> bool {
         let used = self.used.iter().find(|(id, ..)| *id == path.id);
         used.is_none_or(|(_, used, others)| now - *used >= COPY_INTERVAL && *others >= COPY_SHARE)
     }
+
     fn on_data(&mut self, now: Instant, selection: Selection, paths: &[PathView]) {
         self.used.retain(|(id, ..)| paths.iter().any(|path| path.id == *id));
         self.used.iter_mut().for_each(|(_, _, others)| *others = others.saturating_add(1));
@@ -61,6 +63,7 @@ impl Scheduler for Coded {
         self.on_data(now, selection, paths);
         Some(selection)
     }
+
     fn select_for(
         &mut self,
         purpose: Purpose,

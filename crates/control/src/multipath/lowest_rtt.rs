@@ -29,11 +29,13 @@ impl LowestRtt {
     pub fn new() -> Self {
         Self::default()
     }
+
     fn is_stale(&self, now: Instant, path: &PathView) -> bool {
         let interval =
             path.rtt.map_or(PROBE_INTERVAL, |rtt| (rtt * PROBE_INTERVAL_IN_RTT).max(PROBE_INTERVAL));
         self.used.iter().find(|(id, _)| *id == path.id).is_none_or(|(_, used)| now - *used >= interval)
     }
+
     fn on_used(&mut self, now: Instant, path: &PathView) {
         match self.used.iter_mut().find(|(id, _)| *id == path.id) {
             Some((_, used)) => *used = now,

@@ -23,6 +23,7 @@ impl Weighted {
     pub fn new() -> Self {
         Self::default()
     }
+
     fn position(&mut self, id: u32, start: u64) -> &mut u64 {
         let place = self.positions.iter().position(|(path, _)| *path == id).unwrap_or_else(|| {
             self.positions.push((id, start));

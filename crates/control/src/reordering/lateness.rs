@@ -133,11 +133,13 @@ impl RecentMaximum {
         self.pass(now);
         self.present = self.present.max(late_time);
     }
+
     /// The maximum; `None` until a whole period has passed.
     fn maximum(&mut self, now: Instant) -> Option<Duration> {
         self.pass(now);
         self.previous.map(|previous| previous.max(self.present))
     }
+
     fn pass(&mut self, now: Instant) {
         let began = *self.began.get_or_insert(now);
         let passed = now.saturating_since(began);

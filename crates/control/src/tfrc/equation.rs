@@ -44,6 +44,7 @@ impl RetransmitTimeout {
         let none = Duration::ZERO;
         Some(RttEstimator::new(RtoConfig { minimum: none, granularity: none, tick, ..RtoConfig::RFC6298 }))
     }
+
     /// t_RTO/R for a round-trip time R, if t_RTO is not measured.
     pub fn in_round_trips(self, rtt: Duration) -> f64 {
         match self {

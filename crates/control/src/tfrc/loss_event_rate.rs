@@ -21,11 +21,13 @@ impl LossEventRate {
     pub fn new(p: f64) -> Self {
         if p.is_nan() { Self::ONE } else { Self(p.clamp(0.0, 1.0)) }
     }
+
     /// The rate that corresponds to loss intervals of `packets` on average (RFC 5348, Section 5.4); never
     /// zero.
     pub fn from_average_interval(packets: f64) -> Self {
         Self::new(1.0 / packets).max(Self::LOWEST)
     }
+
     /// Decodes the inverse transmitted by CCID 3, in packets per loss interval; all ones mean no loss so far
     /// (RFC 4342, Section 8.5). Zero, which no conforming receiver sends, is decoded as a rate of one.
     pub fn from_inverse(packets_per_interval: u32) -> Self {
@@ -35,6 +37,7 @@ impl LossEventRate {
             Self::new(1.0 / f64::from(packets_per_interval))
         }
     }
+
     /// Encodes the inverse transmitted by CCID 3: packets per loss interval, rounded up; all ones if the rate
     /// is zero (RFC 4342, Section 8.5).
     pub fn to_inverse(self) -> u32 {
@@ -47,14 +50,17 @@ impl LossEventRate {
         let rounded_up = libm::ceil(packets * (1.0 - 1e-12));
         (rounded_up as u32).clamp(1, u32::MAX - 1)
     }
+
     /// The fraction.
     pub const fn as_f64(self) -> f64 {
         self.0
     }
+
     /// `true` if there was no loss so far.
     pub fn is_zero(self) -> bool {
         self.0 == 0.0
     }
+
     /// The greater of the two.
     pub fn max(self, other: Self) -> Self {
         if other.0 > self.0 { other } else { self }

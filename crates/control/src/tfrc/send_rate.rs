@@ -165,26 +165,32 @@ impl SendRate {
     pub fn allowed(&self) -> DataRate {
         self.allowed.min(self.bound)
     }
+
     /// X without the [bound](Self::set_bound).
     pub fn unbounded(&self) -> DataRate {
         self.allowed
     }
+
     /// X_Bps; infinite as long as p is zero.
     pub fn equation(&self) -> DataRate {
         self.equation
     }
+
     /// recv_limit.
     pub fn receive_limit(&self) -> DataRate {
         self.receive_limit
     }
+
     /// max(X_recv_set).
     pub fn receive_rate(&self) -> DataRate {
         self.receive_rates.max()
     }
+
     /// p, as last reported.
     pub fn loss_event_rate(&self) -> LossEventRate {
         self.loss_event_rate
     }
+
     /// `true` in the initial slow start, before the first loss.
     pub fn in_slow_start(&self) -> bool {
         self.loss_event_rate.is_zero()

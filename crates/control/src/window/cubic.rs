@@ -85,11 +85,13 @@ impl Cubic {
             since_delivery: Duration::ZERO,
         }
     }
+
     /// Without fast convergence (Section 4.7), for a network with a single flow.
     #[must_use]
     pub const fn without_fast_convergence(self) -> Self {
         Self { fast_convergence: false, ..self }
     }
+
     /// With HyStart++ (RFC 9406), as Section 4.10 recommends, and its limit of 8 segments for an
     /// acknowledgement in slow start.
     #[must_use]
@@ -100,6 +102,7 @@ impl Cubic {
             ..self
         }
     }
+
     /// CUBIC as in Linux 6.1: its [HyStart](LinuxHyStart), growth by all that an acknowledgement covers in
     /// slow start, the function evaluated the least round-trip time ahead instead of the smoothed one, and a
     /// growth by a twentieth in a round-trip time at least before the first congestion.
@@ -107,6 +110,7 @@ impl Cubic {
         let hystart = SlowStartExit::Linux(LinuxHyStart::new());
         Self { hystart, is_linux: true, slow_start_limit: f64::INFINITY, ..Self::rfc9438() }
     }
+
     /// The same without HyStart.
     #[must_use]
     pub const fn without_hystart(self) -> Self {

@@ -105,6 +105,7 @@ impl HyStart {
     pub fn end(&mut self) {
         self.phase = Phase::Over;
     }
+
     /// `true` once slow start has ended.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over

@@ -53,10 +53,12 @@ impl NewReno {
     pub const fn new(growth: Growth, reduction: Reduction) -> Self {
         Self { growth, reduction, credit: 0.0 }
     }
+
     /// RFC 5681 with equation (3), without byte counting.
     pub const fn rfc5681() -> Self {
         Self::new(Growth::PerAck, Reduction::Rfc5681)
     }
+
     /// The window of RFC 4341 for CCID 2 at the given Ack Ratio, in packets: a signal's `in_flight` is `cwnd`
     /// here.
     pub fn rfc4341(ack_ratio: u64) -> Self {

@@ -67,11 +67,13 @@ impl Prague {
             reduction: None,
         }
     }
+
     /// With RTT independence below that round-trip time, usually [`REFERENCE`](Self::REFERENCE).
     #[must_use]
     pub const fn with_rtt_independence(self, reference: Duration) -> Self {
         Self { reference, ..self }
     }
+
     /// The moving average of the share of marked data.
     pub const fn alpha(&self) -> f64 {
         self.alpha
@@ -81,6 +83,7 @@ impl Prague {
     fn virtual_rtt(&self) -> Duration {
         self.rtt.map_or(Duration::ZERO, |rtt| rtt.max(self.reference))
     }
+
     /// Segments by which the window grows in a real round-trip time, so that the rate grows as with the
     /// virtual one.
     fn growth(&self) -> f64 {
@@ -88,6 +91,7 @@ impl Prague {
         let share = rtt.as_secs_f64() / self.reference.as_secs_f64();
         share * share
     }
+
     fn end_round(&mut self, now: Instant) {
         if self.has_marks && self.delivered > 0.0 {
             let share = (self.marked / self.delivered).min(1.0);
@@ -96,10 +100,12 @@ impl Prague {
         (self.delivered, self.marked) = (0.0, 0.0);
         self.round_end = Some(now + self.virtual_rtt());
     }
+
     /// The reduction that still holds at `now`.
     fn reduction_at(&self, now: Instant) -> Option<f64> {
         self.reduction.filter(|reduced| now < reduced.until).map(|reduced| reduced.factor)
     }
+
     fn reduce(&mut self, window: &mut Window, now: Instant, to: f64, factor: f64) {
         window.cwnd = to.max(Self::MINIMUM);
         window.ssthresh = window.cwnd;

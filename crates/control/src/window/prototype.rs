@@ -26,10 +26,12 @@ impl LawPrototype {
     pub fn new(law: impl WindowLaw + 'static) -> Self {
         Self(Box::new(law))
     }
+
     /// The law.
     pub fn law(&self) -> &dyn WindowLaw {
         &*self.0
     }
+
     /// The law of a new sender.
     pub fn build(&self) -> Box<dyn WindowLaw> {
         self.0.boxed_clone()

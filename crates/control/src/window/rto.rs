@@ -155,14 +155,17 @@ impl RttEstimator {
     pub fn smoothed(&self) -> Option<Duration> {
         (self.srtt_8 > 0).then(|| Duration::from_nanos((self.srtt_8 as u64 * self.tick) >> 3))
     }
+
     /// RTTVAR: the mean deviation; `None` before the first measurement.
     pub fn variation(&self) -> Option<Duration> {
         (self.srtt_8 > 0).then(|| Duration::from_nanos((self.rttvar_4 as u64 * self.tick) >> 2))
     }
+
     /// The last measurement, in the resolution of the clock.
     pub fn latest(&self) -> Option<Duration> {
         self.latest
     }
+
     /// Number of back-offs since the last measurement.
     pub fn backoffs(&self) -> u32 {
         self.backoffs

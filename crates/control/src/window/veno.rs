@@ -35,6 +35,7 @@ impl Veno {
     pub const fn new() -> Self {
         Self::over(NewReno::rfc5681())
     }
+
     /// Veno with the slow start, growth and reductions of `reno`.
     pub const fn over(reno: NewReno) -> Self {
         Self { reno, least_rtt: None, samples: 0, backlog: f64::INFINITY, skipped: false }
@@ -48,6 +49,7 @@ impl Veno {
             _ => f64::INFINITY,
         };
     }
+
     /// `true` if a backlog is known and small.
     fn has_capacity(&self) -> bool {
         self.backlog < Self::BETA

@@ -50,6 +50,7 @@ impl Westwood {
     pub const fn plus(filter: BandwidthFilter) -> Self {
         Self::over(NewReno::rfc5681(), filter)
     }
+
     /// Westwood+ with that filter, and the slow start and growth of `reno`.
     pub const fn over(reno: NewReno, filter: BandwidthFilter) -> Self {
         Self {

@@ -51,6 +51,7 @@ impl Keys {
     pub(super) fn new(secret: Secret) -> Self {
         Self { secret, uses: 0, expanded: None }
     }
+
     /// The keys of the next epoch (RFC 8446, Section 7.2).
     pub(super) fn next(&self) -> Self {
         Self::new(expand(&self.secret, b"traffic upd"))
@@ -113,6 +114,7 @@ impl Keys {
         }
         result
     }
+
     #[cfg(test)]
     pub(super) fn keeps_expanded(&self) -> bool {
         self.expanded.is_some()
@@ -139,6 +141,7 @@ impl Expanded {
         let sample = record[ciphertext_at..ciphertext_at + SAMPLE].try_into().expect("as long as a tag");
         record[1..=size].iter_mut().zip(self.mask_of(sample)).for_each(|(byte, mask)| *byte ^= mask);
     }
+
     fn mask_of(&self, sample: [u8; SAMPLE]) -> [u8; SAMPLE] {
         let mut block = sample.into();
         self.number.encrypt_block(&mut block);

@@ -38,12 +38,15 @@ impl Update {
     pub(super) fn new(now: Instant, message: Message) -> Self {
         Self { message, sent: VecDeque::new(), interval: FIRST_INTERVAL, due: now + FIRST_INTERVAL }
     }
+
     pub(super) fn due(&self) -> Instant {
         self.due
     }
+
     pub(super) fn was_sent_as(&self, epoch: u64, number: u64) -> bool {
         self.sent.contains(&(epoch, number))
     }
+
     pub(super) fn send(&mut self, sending: &mut Sending, outgoing: &mut VecDeque<Bytes>) {
         if self.sent.len() == REMEMBERED {
             self.sent.pop_front();
@@ -51,12 +54,14 @@ impl Update {
         self.sent.push_back((sending.epoch, sending.next));
         outgoing.push_back(sending.seal(&self.message, HANDSHAKE));
     }
+
     /// Sends it again, and waits for twice as long.
     pub(super) fn repeat(&mut self, now: Instant, sending: &mut Sending, outgoing: &mut VecDeque<Bytes>) {
         self.interval = (self.interval * 2).min(LONGEST_INTERVAL);
         self.restart(now);
         self.send(sending, outgoing);
     }
+
     pub(super) fn restart(&mut self, now: Instant) {
         self.due = now + self.interval;
     }

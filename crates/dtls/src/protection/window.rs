@@ -18,10 +18,12 @@ impl Window {
     pub(super) fn next(&self) -> u64 {
         self.next
     }
+
     /// `true` if the number has not arrived and is not too old to tell.
     pub(super) fn is_new(&self, number: u64) -> bool {
         number >= self.next || (self.next - number <= REACH && self.bits[word(number)] & bit(number) == 0)
     }
+
     /// Adds a number of an authentic record.
     pub(super) fn add(&mut self, number: u64) {
         if number >= self.next {
@@ -39,6 +41,7 @@ impl Window {
 fn word(number: u64) -> usize {
     (number / 64 % WORDS) as usize
 }
+
 fn bit(number: u64) -> u64 {
     1 << (number % 64)
 }

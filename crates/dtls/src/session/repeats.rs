@@ -35,23 +35,29 @@ impl Repeats {
         let quick_left = if role == Role::Client { QUICK_REPEATS } else { QUICK_REPEATS / 3 };
         Self { flight: Vec::new(), quick, quick_left, due: None }
     }
+
     fn interval(&self) -> Duration {
         if self.quick_left > 0 { self.quick } else { REPEAT_INTERVAL }
     }
+
     pub(super) fn set(&mut self, now: Instant, flight: impl Iterator<Item = Bytes>) {
         self.flight.clear();
         self.flight.extend(flight);
         self.due = Some(now + self.interval());
     }
+
     pub(super) fn restart(&mut self, now: Instant) {
         self.due = self.due.map(|_| now + self.interval());
     }
+
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
+
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.due.is_some_and(|due| due <= now)
     }
+
     pub(super) fn take_due(&mut self, now: Instant) -> impl Iterator<Item = Bytes> {
         self.quick_left = self.quick_left.saturating_sub(1);
         self.due = Some(now + self.interval());

@@ -47,9 +47,11 @@ impl End {
         let layer = Layer::new(security);
         Self { connection, layer, received: vec![], events: vec![], failure: None, closed: None, sent: 0 }
     }
+
     pub(crate) fn is_connected(&self) -> bool {
         self.events.iter().any(|event| matches!(event, Event::Connected { .. }))
     }
+
     fn settle(&mut self, now: Instant) {
         loop {
             self.layer.handle_timeout(now, &mut self.connection);
@@ -221,15 +223,18 @@ impl World {
             world.client.is_connected() && world.server.as_ref().is_some_and(End::is_connected)
         })
     }
+
     pub(crate) fn server(&mut self) -> &mut End {
         self.server.as_mut().expect("a Request arrived")
     }
+
     /// Sends data from the client.
     pub(crate) fn send(&mut self, data: &[u8]) -> Result<(), whimbrel_proto::SendError> {
         let datagram = Datagram::new(Bytes::copy_from_slice(data));
         let End { connection, layer, .. } = &mut self.client;
         layer.send(self.now, connection, datagram).map(|_| ())
     }
+
     /// Injects a datagram at the server, as an attacker could who sees and writes the path's packets: in the
     /// next packet.
     pub(crate) fn inject(&mut self, data: &[u8]) {

@@ -125,15 +125,18 @@ impl MultipathPlan {
             server_closes: dice.chance(0.5),
         }
     }
+
     /// `true` if an attacker forges packets.
     pub fn has_attacker(&self) -> bool {
         self.lines.iter().any(|line| line.forge > 0.0)
     }
+
     /// `true` if nothing but the applications may end the connection: its first path is clean, and neither
     /// commands nor an attacker end subflows.
     pub fn must_live(&self) -> bool {
         !self.is_hostile_everywhere && !self.has_commands && !self.has_attacker()
     }
+
     /// The configuration of both ends.
     pub(super) fn config(&self) -> Config {
         let mut config = Config::default()

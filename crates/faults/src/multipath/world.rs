@@ -122,15 +122,19 @@ impl Pair for World {
         }
         self.close();
     }
+
     fn course(&mut self) -> &mut Course {
         &mut self.course
     }
+
     fn due(&self, side: Side) -> Option<Instant> {
         self.hosts[side as usize].endpoint.poll_timeout()
     }
+
     fn handle_timeout(&mut self, side: Side) {
         self.hosts[side as usize].endpoint.handle_timeout(self.course.now);
     }
+
     fn poll_transmit(&mut self, side: Side) -> Option<Leaving> {
         let (path, transmit) = self.hosts[side as usize].endpoint.poll_transmit(self.course.now)?;
         self.check_joined(side, path, &transmit.packet);
@@ -138,20 +142,24 @@ impl Pair for World {
         self.perhaps_die(side, line, &transmit.packet);
         Some(Leaving { source: path.local, destination: path.remote, path: line, handle: None, transmit })
     }
+
     fn on_treated(&mut self, side: Side, leaving: &Leaving, _: Treatment) {
         if self.is_healed {
             self.hosts[side as usize].left.extend(packets::number_in(&leaving.transmit.packet));
         }
     }
+
     fn arrive(&mut self, to: Side, arrived: InFlightPacket) {
         let InFlightPacket { source, destination, meta, packet } = arrived;
         let path = Path { local: destination, remote: source };
         self.hosts[to as usize].endpoint.handle_packet(self.course.now, path, meta, packet);
     }
+
     /// Packets that arrive at the same time are processed together.
     fn acts_between(&mut self, _: Side) -> bool {
         false
     }
+
     fn deliver_events(&mut self, side: Side) -> bool {
         let mut any = false;
         let number = side as usize;
@@ -169,6 +177,7 @@ impl Pair for World {
         }
         any
     }
+
     /// The law *bounded*.
     fn check(&mut self) {
         for host in &self.hosts {
@@ -235,10 +244,12 @@ impl World {
             is_healed: false,
         }
     }
+
     /// `true` if nothing but the applications may end the connection.
     fn must_live(&self) -> bool {
         self.plan.must_live() && self.course.corrupted == 0
     }
+
     /// `true` if packets may have been forged, by an attacker or by damage that the checksum misses.
     fn may_be_forged(&self) -> bool {
         self.plan.has_attacker() || self.course.corrupted > 0
@@ -401,6 +412,7 @@ impl World {
             _ => {}
         }
     }
+
     fn on_datagram(&mut self, host: usize, bytes: &[u8]) {
         let number = bytes.first_chunk().map_or(u64::MAX, |first| u64::from_be_bytes(*first));
         let is_genuine = number < self.hosts[1 - host].next && content(number) == *bytes;

@@ -46,10 +46,12 @@ impl Flow {
             window: Window::default(),
         }
     }
+
     /// The congestion control restarts, perhaps with stored path state.
     pub(crate) fn restart(&mut self) {
         (self.pace, self.window) = (Pace::resumed(), Window::resumed());
     }
+
     /// Something happened to the sender.
     pub(crate) fn on_change(&mut self, now: Instant, seen: &ConnectionSnapshot) {
         let was_valid = core::mem::replace(&mut self.received, seen.statistics.packets_received);
@@ -67,17 +69,20 @@ impl Flow {
             self.window.on_change(now, &seen.sender);
         }
     }
+
     /// Distance of a packet's number from the last one sent: small for a packet of this connection. Before
     /// the first one, any number may be its start.
     pub(crate) fn distance(&self, packet: &Packet) -> u64 {
         let Some(last) = self.last else { return UNKNOWN_DISTANCE };
         whole(packet.sequence, packet.extended, self.last).distance_from(last).unsigned_abs()
     }
+
     /// Number of packets sent that no received packet has acknowledged; `None` if unknown.
     pub(crate) fn unacknowledged(&self) -> Option<u64> {
         let (last, highest_ack) = (self.last?, self.highest_ack?);
         (!self.is_blind).then(|| last.distance_from(highest_ack).unsigned_abs())
     }
+
     /// A packet left. The snapshots of the sender are from before and afterwards: an event while it made
     /// the packet, such as a timer, happened in between.
     pub(crate) fn on_sent(
@@ -112,6 +117,7 @@ impl Flow {
             _ => {}
         }
     }
+
     /// A packet arrived at the sender, which may or may not accept it as valid.
     pub(crate) fn on_arrival(&mut self, packet: &Packet) {
         // A Sync's number acknowledges nothing (RFC 4340, Section 5.7).

@@ -53,10 +53,12 @@ impl Ledger {
     pub(crate) fn on_move(&mut self) {
         self.has_moved = true;
     }
+
     /// The data of the next datagram.
     pub(crate) fn payload(&self, size: usize) -> Payload {
         Payload::Opaque { length: size as u32, tag: self.entries.len() as u64 }
     }
+
     /// A datagram was accepted. Returns its tag.
     pub(crate) fn taken(&mut self, from: Side, port: u16, size: usize) -> usize {
         self.entries.push(Entry {
@@ -70,6 +72,7 @@ impl Ledger {
         });
         self.entries.len() - 1
     }
+
     /// The outcome of a datagram was reported to the sender. Returns its tag.
     pub(crate) fn on_outcome(
         &mut self,
@@ -83,17 +86,20 @@ impl Ledger {
         self.entries[tag].state = state;
         tag
     }
+
     /// The application has discarded a datagram, which is to be reported to its sender.
     pub(crate) fn discarded(&mut self, payload: &Payload, code: DropCode) {
         if let Some(entry) = tag(payload).and_then(|tag| self.entries.get_mut(tag)) {
             entry.discarded = Some(code);
         }
     }
+
     /// The sender received a report that the data of datagram `tag` did not reach the application.
     pub(crate) fn refused(&mut self, tag: usize, code: DropCode) {
         let before = self.entries[tag].refused.replace(code);
         assert!(before.is_none(), "datagram {tag} was reported as dropped twice: {before:?}, {code:?}");
     }
+
     /// A datagram was delivered at `to`, on its connection number `connection` with the client's `port`.
     /// `corrupted`: how many packets of the trial have had their data changed without a trace.
     pub(crate) fn delivered(
@@ -111,6 +117,7 @@ impl Ledger {
             tally.count("datagrams delivered after tampering");
         }
     }
+
     fn accept(
         &mut self,
         to: Side,
@@ -142,6 +149,7 @@ impl Ledger {
             Some(_) => Err("a datagram was delivered twice"),
         }
     }
+
     /// Ends the trial: no datagram may be without an outcome, and no dropped one may have arrived.
     /// `corrupted`: as for [`Ledger::delivered`]; a changed datagram can look like another.
     ///

@@ -96,6 +96,7 @@ impl ConnectionMemory {
     pub(crate) fn of_one_that_may_move() -> Self {
         Self { mobile: MOBILE, ..Self::default() }
     }
+
     /// Updates the maxima after any event. `unacknowledged` is the number of packets sent and not
     /// acknowledged, if known.
     pub(crate) fn on_change(&mut self, seen: &ConnectionSnapshot, unacknowledged: Option<u64>) {
@@ -116,6 +117,7 @@ impl ConnectionMemory {
         self.holes = HOLES.min(statistics.packets_received as usize);
         self.features = self.features.max(holdings.feature_entries);
     }
+
     /// Bytes that it may take.
     pub(crate) fn bound(&self) -> usize {
         size_of::<Connection>()
@@ -156,14 +158,17 @@ impl EndpointMemory {
     pub(crate) fn new(fresh: i64) -> Self {
         Self { fresh, connections: 0, deadlines: 0, refusals: 0, sources: 0, time_wait: 0, limits: 0 }
     }
+
     /// Bytes that a new endpoint takes.
     pub(crate) fn fresh(&self) -> i64 {
         self.fresh
     }
+
     /// Notes that the endpoint may answer statelessly.
     pub(crate) fn on_stateless(&mut self) {
         self.limits = RESPONSE_LIMITS;
     }
+
     /// Updates the maxima after any event.
     pub(crate) fn on_change(&mut self, seen: &EndpointSnapshot) {
         self.connections = self.connections.max(seen.connections);
@@ -172,6 +177,7 @@ impl EndpointMemory {
         self.sources = self.sources.max(seen.sources);
         self.time_wait = self.time_wait.max(seen.time_wait);
     }
+
     /// Checks that the endpoint takes at most the allowed bytes, of which `connections` may belong to its
     /// connections.
     pub(crate) fn check(&self, bytes: i64, connections: usize, tally: &mut Tally) {

@@ -37,6 +37,7 @@ impl Order {
             self.newest = None;
         }
     }
+
     /// The application receives the datagram of that packet.
     pub(crate) fn on_datagram(&mut self, config: &Config, sequence: SeqNo) {
         let is_ordered = config.receive.reorder_delay.is_some() && config.receive.late != LatePolicy::Deliver;

@@ -30,6 +30,7 @@ impl Pace {
     pub(crate) fn resumed() -> Self {
         Self { nominal: None, may_be_behind: true }
     }
+
     /// A data packet left.
     pub(crate) fn on_data(
         &mut self,

@@ -14,10 +14,12 @@ impl Rate {
     pub(crate) fn on_offered(&mut self, now: Instant) {
         self.offered.push(now);
     }
+
     /// One left.
     pub(crate) fn on_sent(&mut self, now: Instant) {
         self.sent.push(now);
     }
+
     /// The numbers of datagrams offered and sent since then.
     pub(crate) fn since(&self, start: Instant) -> (usize, usize) {
         let count = |times: &[Instant]| times.len() - times.partition_point(|at| *at < start);

@@ -46,10 +46,12 @@ impl Sizes {
     pub(crate) fn on_open(&mut self, now: Instant) {
         self.open_since = Some(now);
     }
+
     /// The path carries other sizes now.
     pub(crate) fn on_change(&mut self) {
         *self = Self::default();
     }
+
     /// A data packet was too large. `rtt` is the time of an answer.
     pub(crate) fn on_vanished(&mut self, now: Instant, rtt: Duration) {
         let since = *self.vanishing_since.get_or_insert(now);
@@ -64,22 +66,26 @@ impl Sizes {
             "data packets vanish for their size at {since}, and still at {now}; probes take {patience}"
         );
     }
+
     /// No packets leave: no size is probed meanwhile, and a search continues only afterwards.
     pub(crate) fn on_pause(&mut self, now: Instant) {
         (self.vanishing_since, self.doubtful_since) = (None, None);
         self.open_since = self.open_since.map(|_| now);
         self.used_since = self.used_since.map(|_| now);
     }
+
     /// A data packet of `size` bytes left.
     pub(crate) fn on_sent(&mut self, now: Instant, size: usize) {
         if size > MIN {
             self.used_since.get_or_insert(now);
         }
     }
+
     /// `true` if a search that began at `since` is complete by now.
     fn has_had_time(now: Instant, since: Option<Instant>) -> bool {
         since.is_some_and(|since| now - since >= SEARCH)
     }
+
     /// Checks the size found before the connections close. `mtu` is the path's MTU.
     pub(crate) fn check(
         &self,

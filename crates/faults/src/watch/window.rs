@@ -37,6 +37,7 @@ impl Window {
     pub(crate) fn resumed() -> Self {
         Self { cwnd: Some(u32::MAX), ..Self::default() }
     }
+
     /// Something happened to the sender.
     pub(crate) fn on_change(&mut self, now: Instant, seen: &SenderSnapshot) {
         if seen.pipe == Some(0) {
@@ -62,6 +63,7 @@ impl Window {
         }
         self.cwnd = Some(cwnd);
     }
+
     /// A data packet left.
     pub(crate) fn on_data(
         &mut self,
@@ -81,6 +83,7 @@ impl Window {
             self.in_flight.len()
         );
     }
+
     /// An acknowledgement arrived.
     pub(crate) fn on_acknowledged(&mut self, ack: SeqNo) {
         for packets in [&mut self.given_up, &mut self.in_flight] {
@@ -90,6 +93,7 @@ impl Window {
             }
         }
     }
+
     /// The sender counts no packet in the network. Unless all were acknowledged, its timer has
     /// expired.
     fn on_empty(&mut self, now: Instant) {

@@ -88,6 +88,7 @@ impl World {
             Action::Move { place, known } => self.go_to(place, known),
         }
     }
+
     fn command(&mut self, side: Side, which: u64, command: impl FnOnce(&mut Host, ConnectionHandle)) {
         let host = self.host(side);
         if let Some(handle) = host.pick(which) {
@@ -95,10 +96,12 @@ impl World {
             self.course.wake(side);
         }
     }
+
     fn send(&mut self, side: Side, which: u64, deadline: Option<Instant>) {
         let size = self.dice.within(&self.plan.sizes);
         self.send_one(side, which, size, deadline);
     }
+
     fn send_one(&mut self, side: Side, which: u64, size: usize, deadline: Option<Instant>) {
         let now = self.course.now;
         let payload = self.ledger.payload(size);
@@ -118,6 +121,7 @@ impl World {
             self.course.tally.count("datagrams handed over");
         }
     }
+
     fn connect(&mut self, config: Config, from: Option<u16>) {
         if self.is_closing {
             return;
@@ -139,6 +143,7 @@ impl World {
             self.accepted_again.insert(port);
         }
     }
+
     fn invite(&mut self, port: u16) {
         if self.is_closing {
             return;
@@ -160,6 +165,7 @@ impl World {
             self.note_accepted(port);
         }
     }
+
     pub(super) fn note_accepted(&mut self, port: u16) {
         if !self.accepted.insert(port) {
             self.accepted_again.insert(port);

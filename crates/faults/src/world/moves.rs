@@ -40,6 +40,7 @@ impl World {
         }
         self.course.wake(Side::Client);
     }
+
     /// Checks, before the connections close, the addresses at which servers have their clients.
     pub(super) fn check_moves(&mut self) {
         let is_quiet = self.course.next_arrival().is_none();
@@ -60,6 +61,7 @@ impl World {
             }
         }
     }
+
     /// A connection has ended: checks that a move of its client was not the reason, if both had agreed on
     /// moves.
     pub(super) fn check_end(&mut self, side: Side, handle: ConnectionHandle, event: &Event) {

@@ -35,27 +35,34 @@ impl Pair for World {
             host.close();
         }
     }
+
     fn course(&mut self) -> &mut Course {
         &mut self.course
     }
+
     fn next_action(&self) -> Option<Instant> {
         let script = self.plan.script.get(self.done).map(|(at, _)| *at);
         let closing = (!self.is_closing).then_some(self.plan.horizon);
         script.into_iter().chain(closing).chain(self.next_report()).min()
     }
+
     fn act(&mut self) {
         self.deliver_reports();
         self.run_script();
     }
+
     fn due(&self, side: Side) -> Option<Instant> {
         self.hosts[side as usize].endpoint.poll_timeout()
     }
+
     fn latency(&self, side: Side) -> Duration {
         self.plan.hosts[side as usize].latency
     }
+
     fn handle_timeout(&mut self, side: Side) {
         self.hosts[side as usize].within(|endpoint| endpoint.handle_timeout(self.course.now));
     }
+
     fn poll_transmit(&mut self, side: Side) -> Option<Leaving> {
         let (now, source) = (self.course.now, self.address(side));
         let host = self.host(side);
@@ -66,11 +73,13 @@ impl Pair for World {
         }
         Some(Leaving { source, destination, path: 0, handle, transmit })
     }
+
     fn on_treated(&mut self, side: Side, leaving: &Leaving, treatment: Treatment) {
         if let (Some(mtu), Some(handle)) = (treatment.too_large_for, leaving.handle) {
             self.on_too_large(side, handle, &leaving.transmit, mtu);
         }
     }
+
     fn accepts(&mut self, to: Side, arriving: &InFlightPacket) -> bool {
         let destination = arriving.destination;
         let is_old = to == Side::Client && moves::is_clients(destination);
@@ -80,6 +89,7 @@ impl Pair for World {
         }
         accepts
     }
+
     fn arrive(&mut self, to: Side, arrived: InFlightPacket) {
         let InFlightPacket { source, meta, packet, .. } = arrived;
         let now = self.course.now;
@@ -87,10 +97,12 @@ impl Pair for World {
         host.on_arrival(source, &packet);
         host.handle_packet(now, source, meta, &packet);
     }
+
     /// A coalesced receive is processed as a whole.
     fn acts_between(&mut self, to: Side) -> bool {
         self.plan.hosts[to as usize].coalesces.is_none() && self.dice.chance(0.7)
     }
+
     fn deliver_events(&mut self, side: Side) -> bool {
         if !self.hosts[side as usize].reads {
             return false;
@@ -121,9 +133,11 @@ impl Pair for World {
         }
         any
     }
+
     fn look(&mut self, side: Side) {
         self.hosts[side as usize].look(self.course.now, &mut self.course.tally);
     }
+
     fn check(&mut self) {
         self.check_pairs();
         assert!(
@@ -163,9 +177,11 @@ impl World {
             }
         }
     }
+
     fn is_over(&self) -> bool {
         self.hosts.iter().all(|host| host.endpoint.is_empty())
     }
+
     fn accept(&mut self, handle: ConnectionHandle) {
         let now = self.course.now;
         let (config, least) = (self.plan.server.clone(), *self.plan.sizes.start());
@@ -215,6 +231,7 @@ impl World {
             }
         }
     }
+
     fn states(&self) -> Vec<(Side, u16, Option<State>)> {
         let state = |host: &Host, port| host.connection(port).map(|connection| connection.state());
         self.hosts

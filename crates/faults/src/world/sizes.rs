@@ -31,6 +31,7 @@ impl World {
             watched.sizes.on_change();
         }
     }
+
     /// A packet was too large for the path.
     pub(super) fn on_too_large(
         &mut self,
@@ -55,10 +56,12 @@ impl World {
             self.hosts[from as usize].on_vanished(now, handle, rtt, &mut self.course.tally);
         }
     }
+
     /// Arrival time of the next router's message.
     pub(super) fn next_report(&self) -> Option<Instant> {
         self.reports.iter().map(|(at, _)| *at).min()
     }
+
     /// Delivers routers' messages. Drivers process those that quote a recently sent packet.
     pub(super) fn deliver_reports(&mut self) {
         let now = self.course.now;
@@ -77,6 +80,7 @@ impl World {
             });
         }
     }
+
     /// Checks, before the connections close, that they have found the path MTU.
     pub(super) fn check_sizes(&mut self) {
         // Packets to an address no longer in use have no bearing on sizes.

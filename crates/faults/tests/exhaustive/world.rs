@@ -149,6 +149,7 @@ impl<'a> World<'a> {
         }
         Some(possible)
     }
+
     fn next_timer(&self) -> Option<Instant> {
         let timers = self.endpoints.iter().filter_map(Endpoint::poll_timeout);
         timers.chain(self.closing.iter().flatten().map(|(at, _)| *at)).min()
@@ -212,9 +213,11 @@ impl<'a> World<'a> {
         }
         self.compare();
     }
+
     fn connection(&self, end: usize) -> Option<&Connection> {
         self.endpoints[end].connection(self.handles[end]?)
     }
+
     /// Checks that the two ends' states are compatible, and their features once no packet is in flight.
     fn compare(&mut self) {
         let Some(client) = self.connection(CLIENT) else { return };
@@ -239,6 +242,7 @@ impl<'a> World<'a> {
             self.outcome.disagreement = wrong;
         }
     }
+
     fn on_event(&mut self, end: usize, handle: ConnectionHandle, event: EndpointEvent) {
         let EndpointEvent::Connection(event) = event else {
             self.handles[end].get_or_insert(handle);
@@ -252,6 +256,7 @@ impl<'a> World<'a> {
             _ => {}
         }
     }
+
     /// The application is notified of the connection.
     fn act(&mut self, end: usize, handle: ConnectionHandle) {
         let (now, endpoint) = (self.now, &mut self.endpoints[end]);

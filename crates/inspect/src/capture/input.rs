@@ -20,16 +20,19 @@ impl Endian {
             Self::Big => u16::from_be_bytes(bytes),
         }
     }
+
     pub(super) fn u32(self, bytes: [u8; 4]) -> u32 {
         match self {
             Self::Little => u32::from_le_bytes(bytes),
             Self::Big => u32::from_be_bytes(bytes),
         }
     }
+
     /// The number at `at`; `None` beyond the end.
     pub(super) fn u16_at(self, bytes: &[u8], at: usize) -> Option<u16> {
         Some(self.u16(*bytes.get(at..)?.first_chunk()?))
     }
+
     /// The number at `at`; `None` beyond the end.
     pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> Option<u32> {
         Some(self.u32(*bytes.get(at..)?.first_chunk()?))

@@ -215,9 +215,11 @@ impl Numbers {
     pub(crate) fn missing(&self) -> u64 {
         self.sequence.holes
     }
+
     pub(crate) fn late(&self) -> u64 {
         self.sequence.late
     }
+
     pub(crate) fn repeated(&self) -> u64 {
         self.sequence.repeated
     }

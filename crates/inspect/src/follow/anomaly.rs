@@ -100,6 +100,7 @@ impl Anomalies {
     pub(crate) fn add(&mut self, kind: AnomalyKind, packet: u64, detail: impl FnOnce() -> String) {
         self.add_many(kind, 1, packet, detail);
     }
+
     pub(crate) fn add_many(
         &mut self,
         kind: AnomalyKind,
@@ -119,18 +120,22 @@ impl Anomalies {
         });
         entry.count += count;
     }
+
     pub(crate) fn into_list(self) -> Vec<Anomaly> {
         self.0.into_values().collect()
     }
+
     /// Total number of occurrences, to detect those added by a packet.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().map(|anomaly| anomaly.count).sum()
     }
+
     pub(crate) fn kinds_since(&self, before: &[(AnomalyKind, u64)]) -> Vec<AnomalyKind> {
         let count_before =
             |kind| before.iter().find(|(other, _)| *other == kind).map_or(0, |(_, count)| *count);
         self.0.values().filter(|now| now.count > count_before(now.kind)).map(|now| now.kind).collect()
     }
+
     pub(crate) fn counts(&self) -> Vec<(AnomalyKind, u64)> {
         self.0.values().map(|anomaly| (anomaly.kind, anomaly.count)).collect()
     }

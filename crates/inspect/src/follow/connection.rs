@@ -76,6 +76,7 @@ impl Connection {
     pub(crate) fn half(&self, sender: Side) -> &Half {
         &self.halves[sender.index()]
     }
+
     pub(super) fn half_mut(&mut self, sender: Side) -> &mut Half {
         &mut self.halves[sender.index()]
     }
@@ -200,6 +201,7 @@ impl Connection {
             _ => packet.sequence,
         }
     }
+
     fn extend_ack(&self, by: Side, packet: &Packet, ack: SeqNo) -> SeqNo {
         match self.half(by.other()).sequence.greatest() {
             Some(greatest) if !packet.extended => SeqNo::extend(ack.low24(), greatest),

@@ -23,6 +23,7 @@ impl Spread {
         self.sum += time;
         self.count += 1;
     }
+
     pub(crate) fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -32,6 +33,7 @@ impl Spread {
         self.sum += other.sum;
         self.count += other.count;
     }
+
     /// The mean; `None` without samples.
     pub(crate) fn mean(&self) -> Option<Duration> {
         self.sum.as_nanos().checked_div(self.count).map(Duration::from_nanos)
@@ -50,6 +52,7 @@ impl Timestamps {
         }
         self.0.push_back((value, at));
     }
+
     /// Processes an echo, which the other end delayed by `elapsed`: returns the round-trip time from the
     /// capture point.
     pub(crate) fn echo(&mut self, value: u32, elapsed: Duration, at: Instant) -> Option<Duration> {

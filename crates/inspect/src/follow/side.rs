@@ -22,6 +22,7 @@ impl Side {
             Self::Server => Self::Client,
         }
     }
+
     /// `client` or `server`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,6 +30,7 @@ impl Side {
             Self::Server => "server",
         }
     }
+
     pub(crate) const fn index(self) -> usize {
         self as usize
     }

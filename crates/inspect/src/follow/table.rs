@@ -41,6 +41,7 @@ impl Row {
         self.received += f64::from(rate) * time.as_secs_f64();
         self.received_in += time;
     }
+
     fn merge(&mut self, later: &Self) {
         self.packets += later.packets;
         self.datagrams += later.datagrams;

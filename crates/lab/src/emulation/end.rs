@@ -190,9 +190,11 @@ impl Content for Empty {
     fn data_length(&self) -> u32 {
         0
     }
+
     fn numbers(&self) -> (u64, u64) {
         (0, 0)
     }
+
     fn capture_bytes(&self, _: &crate::transport::IpHeaders, _: &mut Vec<u8>) -> u8 {
         0
     }

@@ -85,6 +85,7 @@ impl Undecided {
             self.losses.insert(sequence, (truth, row));
         }
     }
+
     pub(super) fn take(&mut self, sequence: u64) -> Option<(LossCause, Option<usize>)> {
         self.losses.remove(&sequence)
     }

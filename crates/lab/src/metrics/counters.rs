@@ -33,6 +33,7 @@ impl Counters {
     pub fn lost_packets(&self) -> u64 {
         self.lost_host + self.lost_queue + self.lost_wireless + self.lost_down + self.lost_other
     }
+
     /// Packets still in the network; valid for the counts of both ends since the start.
     pub fn pending(&self) -> u64 {
         // Packets that a test injects arrive without having been sent.

@@ -70,23 +70,28 @@ impl DelayStatistics {
     pub fn count(&self) -> u64 {
         self.count
     }
+
     /// Their mean in seconds.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
     }
+
     /// Their standard deviation in seconds (of the delays as they are, not as a sample).
     pub fn standard_deviation(&self) -> Option<f64> {
         let mean = self.mean()?;
         Some((self.sum_of_squares / self.count as f64 - mean * mean).max(0.0).sqrt())
     }
+
     /// The least of them in seconds.
     pub fn least(&self) -> Option<f64> {
         (self.count > 0).then(|| seconds(self.least))
     }
+
     /// The greatest of them in seconds.
     pub fn greatest(&self) -> Option<f64> {
         (self.count > 0).then(|| seconds(self.greatest))
     }
+
     /// The delay in seconds that `share` (0 to 1) of them do not exceed.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let rank = ((share * self.count as f64).ceil() as u64).max(1);

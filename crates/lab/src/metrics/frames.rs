@@ -41,6 +41,7 @@ impl FrameSummary {
     pub fn frozen(&self) -> Duration {
         self.freezes.iter().fold(Duration::ZERO, |sum, freeze| sum + *freeze)
     }
+
     /// The freeze than which so large a share of all is not longer.
     pub fn freeze(&self, share: f64) -> Duration {
         let last = self.freezes.len().saturating_sub(1);
@@ -92,19 +93,23 @@ impl FrameMeter {
             freezes: Vec::new(),
         }
     }
+
     /// `true` if a frame of that time counts.
     pub fn counts(&self, captured: Instant) -> bool {
         (self.from..self.until).contains(&captured)
     }
+
     /// An original arrived.
     pub fn on_arrival(&mut self, now: Instant, captured: Instant) {
         let taken = now - captured;
         self.fastest = Some(self.fastest.map_or(taken, |fastest| fastest.min(taken)));
     }
+
     /// The time at which a datagram is due at a constant latency, by the fastest so far.
     pub fn due(&self, captured: Instant) -> Instant {
         captured + self.fastest.unwrap_or(Duration::ZERO) + self.latency
     }
+
     /// The application received a datagram.
     pub fn on_delivery(&mut self, now: Instant, captured: Instant, part: FramePart) {
         let received = self.parts.entry(part.frame).or_default();
@@ -144,6 +149,7 @@ impl FrameMeter {
         }
         self.newest = Some((part.frame, now));
     }
+
     /// Outcomes of the frames that this end knows.
     pub fn summary(&self) -> FrameSummary {
         let mut freezes = self.freezes.clone();

@@ -19,6 +19,7 @@ impl Jitter {
             self.seconds += (change - self.seconds) / 16.0;
         }
     }
+
     /// The delay of the last packet; `None` before the first one.
     pub fn last_delay(&self) -> Option<Duration> {
         self.last_delay

@@ -199,22 +199,27 @@ impl Meter {
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
+
     /// One-way delays, since the measured time began.
     pub fn delay(&self) -> &DelayStatistics {
         &self.delay
     }
+
     /// Jitter, since the measured time began.
     pub fn jitter(&self) -> &Jitter {
         &self.jitter
     }
+
     /// `true` if packets are recorded.
     pub fn records_packets(&self) -> bool {
         self.recording.packets
     }
+
     /// The packets recorded.
     pub fn packets(&self) -> &[PacketRow] {
         &self.packets
     }
+
     /// The losses recorded.
     pub fn losses(&self) -> &[LossRow] {
         &self.losses

@@ -22,6 +22,7 @@ impl Column {
             Self::Text(words) => words.codes.len(),
         }
     }
+
     /// `true` if it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -50,18 +51,22 @@ impl Words {
         };
         self.codes.push(code);
     }
+
     /// The words by code, in the order of their first use.
     pub fn categories(&self) -> &[String] {
         &self.categories
     }
+
     /// The code of each value.
     pub fn codes(&self) -> &[u32] {
         &self.codes
     }
+
     /// The code of each value, and the words by code.
     pub fn into_parts(self) -> (Vec<u32>, Vec<String>) {
         (self.codes, self.categories)
     }
+
     /// The values.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.codes.iter().map(|code| self.categories[*code as usize].as_str())
@@ -101,12 +106,15 @@ impl Table {
         debug_assert!(self.columns.first().is_none_or(|(_, first)| first.len() == column.len()));
         self.columns.push((name, column));
     }
+
     pub(crate) fn floats(&mut self, name: &'static str, values: impl Iterator<Item = f64>) {
         self.add(name, Column::Float(values.collect()));
     }
+
     pub(crate) fn integers(&mut self, name: &'static str, values: impl Iterator<Item = u64>) {
         self.add(name, Column::Integer(values.collect()));
     }
+
     pub(crate) fn words<'a>(&mut self, name: &'static str, values: impl Iterator<Item = &'a str>) {
         self.add(name, Column::Text(values.collect()));
     }
@@ -133,22 +141,27 @@ impl Table {
     pub fn name(&self) -> &'static str {
         self.name
     }
+
     /// Its columns with their names, in order.
     pub fn columns(&self) -> &[(&'static str, Column)] {
         &self.columns
     }
+
     /// The columns themselves.
     pub fn into_columns(self) -> Vec<(&'static str, Column)> {
         self.columns
     }
+
     /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(other, _)| *other == name).map(|(_, column)| column)
     }
+
     /// A number in it: `None` if there is no such column or row, or the column holds words.
     pub fn number(&self, column: &str, row: usize) -> Option<f64> {
         match self.column(column)? {
@@ -157,6 +170,7 @@ impl Table {
             Column::Text(_) => None,
         }
     }
+
     /// A word in it: `None` if there is no such column or row, or the column holds numbers.
     pub fn text(&self, column: &str, row: usize) -> Option<&str> {
         match self.column(column)? {

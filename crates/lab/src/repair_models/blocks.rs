@@ -38,6 +38,7 @@ impl End for Sender {
             out.messages.extend((0..self.parity).map(|_| parity()));
         }
     }
+
     fn handle(&mut self, _: Instant, _: Message, _: &mut Output) {}
 }
 

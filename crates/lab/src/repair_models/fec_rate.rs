@@ -73,6 +73,7 @@ impl End for Sender {
         let coded = || Message::Parity { members: Arc::clone(&members), size };
         out.messages.extend((0..parity(members.len(), loss)).map(|_| coded()));
     }
+
     fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
         let Message::Loss(share) = message else { return self.requests.handle(now, message, out) };
         self.losses.push_back(share);

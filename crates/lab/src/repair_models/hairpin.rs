@@ -104,11 +104,13 @@ impl Plan {
         }
         Self { coded, cost }
     }
+
     /// Coded packets for so many missing datagrams while so many rounds are left.
     pub fn coded(&self, rounds: usize, missing: usize) -> usize {
         let Some(row) = self.coded.get(rounds.wrapping_sub(1)).or(self.coded.last()) else { return 0 };
         row.get(missing).or(row.last()).copied().unwrap_or(0)
     }
+
     /// The least of the objective: the probability of a late frame and the price of the coded packets.
     pub fn cost(&self, rounds: usize, missing: usize) -> f64 {
         self.cost[rounds][missing]
@@ -139,10 +141,12 @@ impl Sender {
         let plan = || Plan::new(frame, f64::from(percent) / 100.0, PRICE, MOST_ROUNDS);
         self.plans.entry((percent, frame)).or_insert_with(plan).coded(rounds, missing)
     }
+
     fn protect(members: Arc<[Datagram]>, coded: usize, out: &mut Output) {
         let size = members.iter().map(|member| member.size).max().unwrap_or(0);
         out.messages.extend((0..coded).map(|_| Message::Parity { members: Arc::clone(&members), size }));
     }
+
     /// The datagrams of a frame that are kept.
     fn members(&self, of: Datagram) -> Arc<[Datagram]> {
         let first = of.number - u64::from(of.part.index);
@@ -163,6 +167,7 @@ impl End for Sender {
             Self::protect(self.frame.drain(..).collect(), coded, out);
         }
     }
+
     fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
         match message {
             Message::Request(numbers) => {

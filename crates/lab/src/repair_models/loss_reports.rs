@@ -19,6 +19,7 @@ impl LossReports {
         self.newest = self.newest.max(Some(number));
         self.arrived += 1;
     }
+
     /// The report that is due at `now`, one each `interval`.
     pub fn poll(&mut self, now: Instant, interval: Duration) -> Option<Message> {
         let next = *self.next.get_or_insert(now + interval);
@@ -57,9 +58,11 @@ impl End for ReportingReceiver {
         self.requests.handle(now, message, out);
         out.messages.extend(self.reports.poll(now, self.interval));
     }
+
     fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         self.requests.handle_timeout(now, out);
     }
+
     fn next(&self) -> Option<Instant> {
         self.requests.next()
     }

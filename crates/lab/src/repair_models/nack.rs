@@ -53,6 +53,7 @@ impl End for Sender {
         self.history.insert(now, datagram);
         out.messages.push(Message::Data { datagram, is_repeat: false });
     }
+
     fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
         match message {
             Message::Request(numbers) => self.history.repeat(now, &numbers, self.probing.rtt(), out),
@@ -148,6 +149,7 @@ impl End for Receiver {
         }
         out.messages.extend(self.probing.poll(now));
     }
+
     fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         let rtt = self.probing.rtt();
         self.missing.retain(|_, (_, tries)| *tries < MOST_TRIES);
@@ -163,6 +165,7 @@ impl End for Receiver {
         }
         self.next = Some(now + self.timer);
     }
+
     fn next(&self) -> Option<Instant> {
         self.next.filter(|_| !self.missing.is_empty())
     }

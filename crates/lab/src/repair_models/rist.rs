@@ -34,6 +34,7 @@ pub fn ends(latency: Duration) -> Ends {
 fn probing() -> Probing {
     Probing::new(PROBES, FIRST_RTT)
 }
+
 fn clamped(rtt: Duration) -> Duration {
     rtt.clamp(RTT.0, RTT.1)
 }
@@ -50,6 +51,7 @@ impl End for Sender {
         self.history.insert(now, datagram);
         out.messages.push(Message::Data { datagram, is_repeat: false });
     }
+
     fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
         match message {
             Message::Request(numbers) => {
@@ -86,6 +88,7 @@ impl Receiver {
     fn new(latency: Duration) -> Self {
         Self { latency, probing: probing(), expected: 0, missing: BTreeMap::new(), to_delivery: None }
     }
+
     fn receive(&mut self, now: Instant, datagram: Datagram, out: &mut Output) {
         let base = now.saturating_since(datagram.captured) + self.latency;
         let delivery = datagram.captured + *self.to_delivery.get_or_insert(base);
@@ -101,6 +104,7 @@ impl Receiver {
             out.delivered.push(datagram);
         }
     }
+
     fn request(&mut self, now: Instant, out: &mut Output) {
         let (limit, pause) = (self.latency.mul_f64(1.1), clamped(self.probing.rtt()).mul_f64(1.1));
         self.missing.retain(|_, missing| missing.noticed + limit > now && missing.tries < MOST_TRIES);
@@ -126,9 +130,11 @@ impl End for Receiver {
         self.request(now, out);
         out.messages.extend(self.probing.poll(now));
     }
+
     fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         self.request(now, out);
     }
+
     fn next(&self) -> Option<Instant> {
         let due = self.missing.values().map(|missing| missing.next).min()?;
         let tick = TICK.as_nanos();

@@ -125,6 +125,7 @@ mod tests {
     fn members(numbers: std::ops::Range<u64>) -> Arc<[Datagram]> {
         numbers.map(datagram).collect()
     }
+
     fn numbers(restored: &[Datagram]) -> Vec<u64> {
         restored.iter().map(|datagram| datagram.number).collect()
     }

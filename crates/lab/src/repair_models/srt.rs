@@ -107,6 +107,7 @@ impl End for Sender {
         self.originals.push_back(datagram);
         self.transmit(now, out);
     }
+
     fn handle(&mut self, now: Instant, message: Message, out: &mut Output) {
         match message {
             Message::Request(numbers) => self.repeats.extend(numbers),
@@ -118,9 +119,11 @@ impl End for Sender {
         }
         self.transmit(now, out);
     }
+
     fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         self.transmit(now, out);
     }
+
     fn next(&self) -> Option<Instant> {
         let waits = !self.originals.is_empty() || !self.repeats.is_empty();
         waits.then_some(self.next_send)
@@ -152,9 +155,11 @@ impl Receiver {
             next_report: Instant::ZERO,
         }
     }
+
     fn restart_reports(&mut self, now: Instant) {
         self.next_report = now + report_interval(self.probing.rtt(), self.probing.variation());
     }
+
     fn receive(&mut self, now: Instant, datagram: Datagram, out: &mut Output) {
         let base = now.saturating_since(datagram.captured) + self.latency;
         let delivery = datagram.captured + *self.to_delivery.get_or_insert(base);
@@ -186,6 +191,7 @@ impl End for Receiver {
         }
         out.messages.extend(self.probing.poll(now));
     }
+
     fn handle_timeout(&mut self, now: Instant, out: &mut Output) {
         self.missing.retain(|_, delivery| *delivery > now);
         if self.next_report <= now && !self.missing.is_empty() {
@@ -193,6 +199,7 @@ impl End for Receiver {
         }
         self.restart_reports(now);
     }
+
     fn next(&self) -> Option<Instant> {
         (!self.missing.is_empty()).then_some(self.next_report)
     }

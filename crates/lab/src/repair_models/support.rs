@@ -12,9 +12,11 @@ pub(super) fn datagram(number: u64) -> Datagram {
     let part = FramePart { frame: number / 4, index: (number % 4) as u32, count: 4, is_key: true };
     Datagram { number, part, size: 1000, captured: at(number / 4 * 40) }
 }
+
 pub(super) fn at(milliseconds: u64) -> Instant {
     Instant::from_millis(milliseconds)
 }
+
 pub(super) fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
@@ -43,6 +45,7 @@ impl Channel {
             delivered: Vec::new(),
         }
     }
+
     fn take(&mut self, now: Instant, side: usize, out: &mut Output) {
         self.delivered.extend(out.delivered.drain(..).map(|datagram| (now, datagram)));
         for message in out.messages.drain(..) {
@@ -53,6 +56,7 @@ impl Channel {
             }
         }
     }
+
     /// Sends the datagrams at their times, and runs until `until`.
     pub(super) fn run(&mut self, datagrams: impl IntoIterator<Item = Datagram>, until: Instant) {
         let mut out = Output::default();
@@ -84,11 +88,13 @@ impl Channel {
             }
         }
     }
+
     /// The times of the requests for a datagram.
     pub(super) fn requests(&self, number: u64) -> Vec<Instant> {
         let asks = |message: &Message| matches!(message, Message::Request(list) if list.contains(&number));
         self.sent.iter().filter(|(_, _, message)| asks(message)).map(|(at, ..)| *at).collect()
     }
+
     /// Messages that match.
     pub(super) fn count(&self, matches: impl Fn(&Message) -> bool) -> usize {
         self.sent.iter().filter(|(_, _, message)| matches(message)).count()

@@ -55,6 +55,7 @@ impl End for Sender {
             out.messages.extend((0..parity).map(|_| Message::Parity { members: Arc::clone(&members), size }));
         }
     }
+
     fn handle(&mut self, _: Instant, message: Message, _: &mut Output) {
         if let Message::Loss(share) = message {
             self.rate = if share > 0.0 { FULL_RATE } else { 0.0 };

@@ -22,6 +22,7 @@ impl Control {
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Relaxed);
     }
+
     /// `true` if the runs are to be interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)

@@ -24,6 +24,7 @@ impl Mean {
             self.count += 1;
         }
     }
+
     /// NaN without any number.
     pub(super) fn value(self) -> f64 {
         self.sum / self.count as f64

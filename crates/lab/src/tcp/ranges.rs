@@ -19,10 +19,12 @@ impl ByteRange {
     pub const fn new(start: u64, end: u64) -> Self {
         Self { start, end }
     }
+
     /// Number of bytes in the range.
     pub const fn length(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
+
     /// Number of its bytes below `limit`.
     pub(super) fn below(self, limit: u64) -> u64 {
         self.end.min(limit).saturating_sub(self.start)
@@ -47,15 +49,19 @@ impl RangeSet {
     pub(super) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
+
     pub(super) fn clear(&mut self) {
         self.ranges.clear();
     }
+
     pub(super) fn first(&self) -> Option<ByteRange> {
         self.ranges.front().copied()
     }
+
     pub(super) fn last(&self) -> Option<ByteRange> {
         self.ranges.back().copied()
     }
+
     /// The ranges from the highest down.
     pub(super) fn descending(&self) -> impl Iterator<Item = ByteRange> {
         self.ranges.iter().rev().copied()

@@ -65,6 +65,7 @@ impl AccurateEcn {
             self.bytes.ect1 = (self.bytes.ect1 + segment.length) % EcnCounters::MODULUS;
         }
     }
+
     /// `true` if the marking of a segment is to be reported without delay: it has changed, or several have
     /// been marked.
     fn is_urgent(&mut self, segment: &Segment) -> bool {

@@ -19,9 +19,11 @@ impl Mark {
     fn add(&mut self, piece: ByteRange) {
         self.received_below += piece.below(self.at);
     }
+
     fn remove(&mut self, piece: ByteRange) {
         self.received_below -= piece.below(self.at);
     }
+
     /// Holes below this point, from `from` on.
     fn missing(&self, from: u64) -> u64 {
         self.at - from - self.received_below

@@ -38,19 +38,23 @@ impl Flags {
     pub const fn ace(self) -> u8 {
         (self.0 >> 10) as u8 & 4 | (self.0 >> 6) as u8 & 3
     }
+
     /// Flags with this ACE counter, which is taken modulo 8.
     pub const fn with_ace(self, count: u64) -> Self {
         let bits = (count as u16 & 4) << 10 | (count as u16 & 3) << 6;
         Self(self.without(Self(0x10c0)).0 | bits)
     }
+
     /// `true` if all of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
     /// These flags without `other`.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
+
     /// The low eight bits as they stand in byte 13 of the TCP header.
     pub const fn header_bits(self) -> u8 {
         (self.0 & 0xff) as u8
@@ -102,6 +106,7 @@ impl SackBlocks {
     pub const fn new() -> Self {
         Self { blocks: [ByteRange { start: 0, end: 0 }; Self::MAX], count: 0 }
     }
+
     /// Appends a block; one too many is left out.
     pub fn push(&mut self, block: ByteRange) {
         if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
@@ -192,10 +197,12 @@ impl Segment {
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.length) + u64::from(self.flags.contains(Flags::FIN))
     }
+
     /// `true` if the segment carries something to acknowledge.
     pub fn occupies_sequence_space(&self) -> bool {
         self.length > 0 || self.flags.contains(Flags::FIN) || self.flags.contains(Flags::SYN)
     }
+
     /// The data that was received twice, if the first SACK block is a D-SACK: it begins below the
     /// acknowledgement number, or the second block contains it (RFC 2883, Section 4).
     pub fn duplicate(&self) -> Option<ByteRange> {
@@ -203,6 +210,7 @@ impl Segment {
         let is_within = |block: &ByteRange| block.start <= first.start && first.end <= block.end;
         (first.start < self.ack || self.sack.get(1).is_some_and(is_within)).then_some(first)
     }
+
     /// Bytes of the TCP header with its options, 20 to 60, as [`write_tcp_header`](super::write_tcp_header)
     /// writes it.
     pub fn header_length(&self) -> u32 {

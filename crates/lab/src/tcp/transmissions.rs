@@ -337,14 +337,17 @@ impl Transmissions {
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
+
     /// Bytes in the network that were sent again.
     pub(super) fn retransmitted(&self) -> u64 {
         self.retransmitted
     }
+
     /// `RACK.fack`: the end of the highest data acknowledged.
     pub(super) fn highest(&self) -> u64 {
         self.highest
     }
+
     /// Bytes selectively acknowledged.
     pub(super) fn sacked(&self) -> u64 {
         self.sacked

@@ -17,9 +17,11 @@ impl Bulk {
     pub fn new(start: Instant, size: u32) -> Self {
         Self { start, size, emitted: 0 }
     }
+
     pub(super) fn start(&self) -> Instant {
         self.start
     }
+
     pub(super) fn emit(&mut self) -> Emission {
         let tag = self.emitted;
         self.emitted += 1;

@@ -18,10 +18,12 @@ impl Cbr {
     pub fn new(start: Instant, interval: Duration, size: u32) -> Self {
         Self { start, interval, size, emitted: 0 }
     }
+
     pub(super) fn next(&self) -> Instant {
         // A product, not a sum of rounded steps: the rate is exact in the long run.
         self.start + self.interval * self.emitted
     }
+
     pub(super) fn emit(&mut self) -> Emission {
         let tag = self.emitted;
         self.emitted += 1;

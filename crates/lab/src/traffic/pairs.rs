@@ -18,9 +18,11 @@ impl Pairs {
     pub fn new(start: Instant, interval: Duration, size: u32) -> Self {
         Self { start, interval, size, emitted: 0 }
     }
+
     pub(super) fn next(&self) -> Instant {
         self.start + self.interval * (self.emitted / 2)
     }
+
     pub(super) fn emit(&mut self) -> Emission {
         let tag = self.emitted;
         self.emitted += 1;

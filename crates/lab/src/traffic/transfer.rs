@@ -17,9 +17,11 @@ impl Transfer {
     pub fn new(start: Instant, bytes: u32) -> Self {
         Self { start, bytes, is_written: false }
     }
+
     pub(super) fn next(&self) -> Option<Instant> {
         (!self.is_written).then_some(self.start)
     }
+
     pub(super) fn emit(&mut self) -> Emission {
         self.is_written = true;
         Emission { size: self.bytes, tag: 0, deadline: None }

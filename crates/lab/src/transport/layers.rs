@@ -52,6 +52,7 @@ impl Encryption {
             Self::Dtls => RECORD_OVERHEAD as u32,
         }
     }
+
     /// The largest datagram that a connection has to carry for datagrams of `payload` bytes.
     pub(super) fn max_datagram(self, payload: u32) -> usize {
         match self {
@@ -97,6 +98,7 @@ impl Secures for Connection {
     fn close(&mut self, now: Instant) {
         Connection::close(self, now);
     }
+
     #[inline]
     fn note(event: &Event) -> Note<'_> {
         match event {
@@ -119,6 +121,7 @@ impl Secures for MultipathConnection {
     fn close(&mut self, now: Instant) {
         MultipathConnection::close(self, now);
     }
+
     fn note(event: &MultipathEvent) -> Note<'_> {
         match event {
             MultipathEvent::Established { .. } | MultipathEvent::Closed(_) => Note::Open,
@@ -182,6 +185,7 @@ impl<C: Secures> Below<C> for Lower<'_, C> {
     fn connection(&mut self) -> &mut C {
         self.connection
     }
+
     fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         let hidden = Hidden::of(&datagram.payload, self.repairs);
         let id = match self.security {
@@ -191,12 +195,14 @@ impl<C: Secures> Below<C> for Lower<'_, C> {
         self.sent.waiting.insert(id, hidden);
         Ok(id)
     }
+
     fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
         match self.security {
             Some(security) => security.make_room(now, self.connection, size),
             None => self.connection.make_room(now, size),
         }
     }
+
     fn max_datagram(&mut self) -> usize {
         let records = if self.security.is_some() { RECORD_OVERHEAD } else { 0 };
         self.connection.max_datagram().saturating_sub(records)
@@ -238,6 +244,7 @@ impl<C: Secures> Layers<C> {
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
+
     /// Sends a placeholder of the flow's source. `now` is the simulation's time, `local` the end's.
     pub(super) fn send(
         &mut self,
@@ -262,6 +269,7 @@ impl<C: Secures> Layers<C> {
         self.settle(local, connection);
         sent
     }
+
     /// Processes an event of the connection. The events for the application follow by [`Layers::poll_event`].
     pub(super) fn handle_event(&mut self, now: Instant, connection: &mut C, event: C::Event) {
         match C::note(&event) {
@@ -275,21 +283,25 @@ impl<C: Secures> Layers<C> {
         }
         self.settle(now, connection);
     }
+
     /// The next event for the application of those that have been processed.
     pub(super) fn poll_event(&mut self) -> Option<C::Event> {
         let event = self.events.pop_front()?;
         self.is_open |= matches!(C::note(&event), Note::Open);
         Some(event)
     }
+
     /// Hidden part of the packet that left last. The event about its datagram has been polled.
     pub(super) fn take_left(&mut self) -> Hidden {
         self.sent.left.take().unwrap_or_default()
     }
+
     /// `true` if the connection has received a command from a layer since the last call.
     pub(super) fn take_acted(&mut self) -> bool {
         let acted = self.security.as_mut().is_some_and(Layer::take_acted);
         std::mem::take(&mut self.has_acted) || acted
     }
+
     pub(super) fn handle_timeout(&mut self, now: Instant, connection: &mut C) {
         if let Some(security) = &mut self.security {
             security.handle_timeout(now, connection);
@@ -299,11 +311,13 @@ impl<C: Secures> Layers<C> {
         }
         self.settle(now, connection);
     }
+
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let security = self.security.as_ref().and_then(Layer::poll_timeout);
         let repair = self.repair.as_ref().and_then(RepairLayer::poll_timeout);
         [security, repair].into_iter().flatten().min()
     }
+
     /// Sends what is left, and the last record; the connection is closed then.
     pub(super) fn close(&mut self, now: Instant, connection: &mut C) {
         if let (Some(repair), mut lower) = self.split(connection) {
@@ -313,6 +327,7 @@ impl<C: Secures> Layers<C> {
             security.close(now, connection);
         }
     }
+
     /// The frames and the repair of this end, if they are watched.
     pub(super) fn summary(&self) -> Option<FrameSummary> {
         let counts = self.repair.as_ref().and_then(RepairLayer::counts).unwrap_or_default();
@@ -331,6 +346,7 @@ impl<C: Secures> Layers<C> {
             self.events.extend(std::iter::from_fn(|| repair.poll_event()));
         }
     }
+
     /// An event passes from below repair to the application.
     fn rise(&mut self, now: Instant, connection: &mut C, event: C::Event) {
         match self.split(connection) {
@@ -338,6 +354,7 @@ impl<C: Secures> Layers<C> {
             (None, _) => self.events.push_back(event),
         }
     }
+
     fn split<'a>(&'a mut self, connection: &'a mut C) -> (Option<&'a mut RepairLayer<C>>, Lower<'a, C>) {
         let Self { security, repair, sent, .. } = self;
         let lower = Lower { security, sent, repairs: repair.is_some(), connection };

@@ -54,6 +54,7 @@ impl Direction {
     pub fn client_sends(self) -> bool {
         self != Self::Down
     }
+
     /// `true` if the server sends.
     pub fn server_sends(self) -> bool {
         self != Self::Up
@@ -229,6 +230,7 @@ pub(super) mod tests {
         (plan.token, plan.dccp.service_code) = (1, 0);
         plan
     }
+
     /// The same plan with a change.
     pub(crate) fn plan_with(change: impl FnOnce(&mut Plan)) -> Plan {
         let mut plan = plan();

@@ -24,6 +24,7 @@ impl DatagramSize {
     pub(crate) fn new(wanted: usize) -> Self {
         Self { wanted, carried: wanted, until_retry: 0 }
     }
+
     /// The size of the next one.
     pub(crate) fn next(&mut self) -> usize {
         self.until_retry = self.until_retry.saturating_sub(1);
@@ -32,6 +33,7 @@ impl DatagramSize {
         }
         self.carried
     }
+
     /// The path carries less. Returns `false` if that is too little for the head of a datagram.
     fn shrink(&mut self, limit: usize) -> bool {
         let fits = (Head::LEN..self.carried).contains(&limit);
@@ -40,6 +42,7 @@ impl DatagramSize {
         }
         fits
     }
+
     /// The part of a refused datagram that fits the path.
     ///
     /// # Errors

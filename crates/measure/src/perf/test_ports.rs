@@ -30,6 +30,7 @@ impl TestPorts {
         let listeners = listeners.iter().map(Arc::downgrade).collect();
         Self { listeners, setup, next: AtomicU16::new(0) }
     }
+
     /// A port for that test: the usual one, if possible.
     ///
     /// # Errors

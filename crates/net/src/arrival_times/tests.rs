@@ -6,11 +6,13 @@ const EPOCH: i64 = 1_700_000_000_000_000_000;
 fn ms(n: u64) -> Instant {
     Instant::from_millis(n)
 }
+
 /// The kernel's time at an instant, when the system's clock is `ahead` milliseconds ahead of its first
 /// offset.
 fn stamp(at: Instant, ahead: i64) -> StdDuration {
     StdDuration::from_nanos((EPOCH + ahead * 1_000_000 + at.as_nanos() as i64) as u64)
 }
+
 fn offset(ahead: i64) -> i64 {
     EPOCH + ahead * 1_000_000
 }

@@ -218,6 +218,7 @@ impl UdpCarrier {
         let local = self.socket.local_addr().map(|local| unmapped(local).ip());
         local.is_ok_and(|local| super::source_address::source_towards(destination, Some(local)).is_some())
     }
+
     /// The application data that fit a datagram to `destination`, as far as the system reports it.
     #[cfg(target_os = "linux")]
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
@@ -226,6 +227,7 @@ impl UdpCarrier {
         let mtu = super::mtu::path_mtu(local, destination)?;
         super::icmp::fits(destination.is_ipv4(), mtu)?.checked_sub(UDP_HEADER)
     }
+
     /// The application data that fit a datagram to `destination`: unknown on this system.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn datagram_limit(&self, _destination: SocketAddr) -> Option<usize> {

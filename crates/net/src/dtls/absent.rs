@@ -58,42 +58,55 @@ impl<C: Transport> Layer<C> {
     pub(crate) fn new(none: Security) -> Self {
         Self { none, transport: PhantomData }
     }
+
     pub(crate) fn peer(&self) -> Option<Fingerprint> {
         match self.none {}
     }
+
     pub(crate) fn is_shaking_hands(&self) -> bool {
         match self.none {}
     }
+
     pub(crate) fn ignored(&self) -> u64 {
         match self.none {}
     }
+
     pub(crate) fn take_acted(&mut self) -> bool {
         match self.none {}
     }
+
     pub(crate) fn handle_event(&mut self, _: Instant, _: &mut C, _: C::Event) {
         match self.none {}
     }
+
     pub(crate) fn handle_timeout(&mut self, _: Instant, _: &mut C) {
         match self.none {}
     }
+
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self.none {}
     }
+
     pub(crate) fn poll_event(&mut self) -> Option<LayerEvent<C::Event>> {
         match self.none {}
     }
+
     pub(crate) fn send(&mut self, _: Instant, _: &mut C, _: Datagram) -> Result<DatagramId, SendError> {
         match self.none {}
     }
+
     pub(crate) fn make_room(&self, _: Instant, _: &mut C, _: usize) -> Result<(), SendError> {
         match self.none {}
     }
+
     pub(crate) fn close(&mut self, _: Instant, _: &mut C) {
         match self.none {}
     }
+
     pub(crate) fn shrink_to_fit(&mut self) {
         match self.none {}
     }
+
     pub(crate) fn evict(&mut self, _: Instant, _: &mut C) {
         match self.none {}
     }

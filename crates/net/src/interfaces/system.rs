@@ -54,6 +54,7 @@ impl News {
         let socket = socket(groups).and_then(watch).map_err(NetError::io(LISTENING))?;
         Ok(Self { socket, buffer: Vec::with_capacity(LONGEST) })
     }
+
     /// Waits for a notification.
     pub(super) async fn next(&mut self) -> Result<(), NetError> {
         let Self { socket, buffer } = self;

@@ -20,6 +20,7 @@ impl News {
     pub(super) fn open() -> Result<Self, NetError> {
         Err(NetError::Config(UNSUPPORTED.into()))
     }
+
     pub(super) async fn next(&mut self) -> Result<(), NetError> {
         match self.0 {}
     }

@@ -31,18 +31,21 @@ impl<C: Transport> Below<C> for Lower<'_, C> {
     fn connection(&mut self) -> &mut C {
         self.connection
     }
+
     fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         match self.security {
             Some(security) => security.send(now, self.connection, datagram),
             None => self.connection.send(now, datagram),
         }
     }
+
     fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
         match self.security {
             Some(security) => security.make_room(now, self.connection, size),
             None => self.connection.make_room(now, size),
         }
     }
+
     fn max_datagram(&mut self) -> usize {
         let max_datagram = self.connection.max_datagram();
         if self.security.is_some() { crate::dtls::room(max_datagram) } else { max_datagram }

@@ -23,6 +23,7 @@ impl Paths {
         self.locals.push(parsed.map_err(expected)?);
         Ok(())
     }
+
     /// Sets the scheduler, which chooses the path of each datagram of this end, by its
     /// [name](SchedulerKind::name). Several paths are then used, whether any is added or not.
     ///
@@ -34,6 +35,7 @@ impl Paths {
         self.scheduler = Some(SchedulerKind::from_name(name).ok_or_else(expected)?);
         Ok(())
     }
+
     /// The same setup over these paths; as it is if none was chosen.
     pub fn setup(&self, setup: Setup) -> Setup {
         if self.locals.is_empty() && self.scheduler.is_none() {

@@ -33,6 +33,7 @@ impl Signal {
         let reader = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Self { flag: Mutex::default(), reader })
     }
+
     #[cfg(not(target_os = "linux"))]
     pub(super) fn new() -> io::Result<Self> {
         let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
@@ -45,6 +46,7 @@ impl Signal {
     fn writer(&self) -> &OwnedFd {
         &self.reader
     }
+
     #[cfg(not(target_os = "linux"))]
     fn writer(&self) -> &OwnedFd {
         &self.writer

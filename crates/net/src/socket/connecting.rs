@@ -216,6 +216,7 @@ impl Socket {
         }
         Ok(())
     }
+
     /// Like [`Socket::established`]; the other addresses of the server's family join then.
     pub(crate) async fn all_established(&self) -> Result<(), NetError> {
         self.established().await?;

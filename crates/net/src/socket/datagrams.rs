@@ -234,6 +234,7 @@ impl Socket {
         self.shared.wake_driver(state);
         queued
     }
+
     /// Queues datagrams, and waits for room where the queue refuses. Returns the last one's identifier.
     async fn send_all(
         &self,
@@ -257,6 +258,7 @@ impl Socket {
         })
         .await
     }
+
     pub(crate) async fn send_one(
         &self,
         payload: Bytes,
@@ -264,6 +266,7 @@ impl Socket {
     ) -> Result<DatagramId, NetError> {
         self.send_all([payload], deadline).await.map(|last| last.expect("one datagram was queued"))
     }
+
     fn make_room(&self, size: usize) -> Result<(), SendError> {
         if self.shared.lock().stopped {
             return Err(SendError::Closed);
@@ -271,6 +274,7 @@ impl Socket {
         let made = self.look(|connections, handle, now| connections.make_room(now, handle, size));
         made.unwrap_or(Err(SendError::Closed))
     }
+
     /// The error of a refusal; for a connection that has ended, the error with which it ended.
     pub(crate) fn refusal(&self, error: SendError) -> NetError {
         if error == SendError::Closed {
@@ -279,6 +283,7 @@ impl Socket {
             error.into()
         }
     }
+
     /// Waits until `take` finds something, or the connection has ended.
     async fn taken<T>(
         &self,
@@ -287,6 +292,7 @@ impl Socket {
     ) -> Result<T, NetError> {
         wait(notify, || self.taken_now(&mut take).transpose()).await
     }
+
     /// Result of `take` now.
     pub(crate) fn taken_now<T>(
         &self,

@@ -38,6 +38,7 @@ impl Agent for Source {
             payload,
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.times.get(self.sent).map(|&at| micros(at))
     }

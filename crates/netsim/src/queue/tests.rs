@@ -40,6 +40,7 @@ impl Agent for Script {
     fn handle_packet(&mut self, now: Instant, packet: Packet<u64>) {
         self.seen.push((now, packet.payload, None));
     }
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<u64>> {
         self.sends.front().filter(|(at, _)| *at <= now)?;
@@ -55,9 +56,11 @@ impl Agent for Script {
             payload: self.sent,
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.sends.front().map(|send| send.0)
     }
+
     fn handle_loss(&mut self, now: Instant, packet: Packet<u64>, cause: LossCause) {
         self.seen.push((now, packet.payload, Some(cause)));
     }

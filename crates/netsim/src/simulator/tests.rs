@@ -61,10 +61,12 @@ impl Agent for Script {
     fn path(tag: &u64) -> Option<usize> {
         usize::try_from(tag % 3).ok()
     }
+
     fn handle_packet(&mut self, now: Instant, packet: Packet<u64>) {
         self.received.push((now, packet.payload));
         self.marks.push(packet.ecn);
     }
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<u64>> {
         self.sends.front().filter(|send| send.at <= now)?;
@@ -79,16 +81,20 @@ impl Agent for Script {
             payload: send.tag,
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.sends.front().map(|send| send.at)
     }
+
     fn handle_loss(&mut self, now: Instant, packet: Packet<u64>, cause: LossCause) {
         self.losses.push((now, packet.payload, cause));
     }
+
     fn handle_damaged(&mut self, now: Instant, packet: Packet<u64>, link: LinkId) {
         self.damaged.push((now, packet.payload, link));
         self.handle_loss(now, packet, LossCause::Wireless(link));
     }
+
     fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
         self.observations.push((now, station, *observation));
     }

@@ -28,10 +28,12 @@ impl Known {
     pub(crate) fn new(first: SeqNo) -> Self {
         Self { base: first, words: VecDeque::new(), first: Some(first) }
     }
+
     /// `true` if a packet with that number would be from before the start of the connection.
     pub(crate) fn is_before_start(&self, sequence: SeqNo) -> bool {
         self.first.is_some_and(|first| sequence.is_before(first))
     }
+
     /// `true` if reports on this packet are ignored because of its age.
     pub(crate) fn is_forgotten(&self, sequence: SeqNo) -> bool {
         sequence.is_before(self.base)

@@ -83,6 +83,7 @@ impl Ccid2 {
             max_burst: None,
         }
     }
+
     /// The same with a name.
     #[must_use]
     pub fn named(self, name: &'static str) -> Self {
@@ -100,15 +101,19 @@ impl Mechanism for Ccid2 {
     fn ccid(&self) -> Ccid {
         self.ccid
     }
+
     fn name(&self) -> &'static str {
         self.name
     }
+
     fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         Box::new(Sender::new(half, self))
     }
+
     fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(Receiver::new(half.rtt))
     }
+
     /// CCID 2 depends on Ack Vectors and controls the Ack Ratio (RFC 4341, Sections 4 and 6).
     fn profile(&self) -> CcidProfile {
         CcidProfile {

@@ -41,15 +41,18 @@ pub trait PathFollower: fmt::Debug {
     fn on_path_change(&mut self, now: Instant) {
         let _ = now;
     }
+
     /// Packets carry another number of bytes of application data from now on, as a rule.
     fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
         let _ = (now, packet_size);
     }
+
     /// The estimated capacity and available bandwidth of the local link, as rates of application data, have
     /// changed; `None` if there is no estimate for the present link.
     fn on_link_estimate(&mut self, now: Instant, estimate: Option<Estimate>) {
         let _ = (now, estimate);
     }
+
     /// State with which the path is left.
     fn leave(&self, now: Instant) -> Resume;
     /// Starts from the state of an earlier end on this path. A sender may try half of its rate or window at

@@ -20,6 +20,7 @@ pub trait HcReceiver: fmt::Debug + Send {
     fn has_news(&self) -> bool {
         false
     }
+
     /// Adds the CCID's options to an acknowledgement with number `ack` (Ack, DataAck, and while closing also
     /// Close and CloseReq), while feedback is due or there is unreported state. The connection adds Ack
     /// Vectors; the CCID adds Elapsed Time. Afterwards `feedback_due` is false.
@@ -34,10 +35,12 @@ pub trait HcReceiver: fmt::Debug + Send {
     fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
     }
+
     /// Returns, once, the Reset that a protocol violation of the peer calls for.
     fn take_violation(&mut self) -> Option<Reset> {
         None
     }
+
     /// Current state, for observation.
     fn snapshot(&self) -> ReceiverSnapshot;
     /// The extension for resequenced packets, if the receiver depends on their order. Without it,
@@ -45,15 +48,18 @@ pub trait HcReceiver: fmt::Debug + Send {
     fn ordered(&mut self) -> Option<&mut dyn OrderedReceiver> {
         None
     }
+
     /// The extension for changes of path, if the receiver has it. Without it, a receiver on another path
     /// starts anew.
     fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {
         None
     }
+
     /// The extension for verdicts on losses, if the receiver classifies them.
     fn classifier(&self) -> Option<&dyn LossClassifier> {
         None
     }
+
     /// The same, to be updated.
     fn classifier_mut(&mut self) -> Option<&mut dyn LossClassifier> {
         None

@@ -42,17 +42,20 @@ pub trait HcSender: fmt::Debug + Send {
         let _ = packet_type;
         0
     }
+
     /// `true` if the next data packet should carry an acknowledgement (be a DataAck rather than a Data), so
     /// that the peer can discard acknowledgement state (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
     fn needs_ack_of_ack(&self, now: Instant) -> bool {
         let _ = now;
         false
     }
+
     /// Processes a received packet of any type, including those without an Acknowledgement Number. CCID 2
     /// detects lost acknowledgements from the sequence numbers (RFC 4341, Section 6.1.1).
     fn on_received(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         let _ = (now, packet);
     }
+
     /// Processes an acknowledgement.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
     /// Processes a Slow Receiver option: the rate must not grow for about a round-trip time (RFC 4340,
@@ -60,6 +63,7 @@ pub trait HcSender: fmt::Debug + Send {
     fn on_slow_receiver(&mut self, now: Instant) {
         let _ = now;
     }
+
     /// Runs the timers that are due. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
     /// Expiration of the next timer. Pacing is not a timer: [`HcSender::poll_send`] returns its time.
@@ -69,14 +73,17 @@ pub trait HcSender: fmt::Debug + Send {
         let _ = now;
         None
     }
+
     /// Processes the new value of a feature of this half-connection.
     fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
     }
+
     /// The smoothed round-trip time.
     fn rtt(&self) -> Option<Duration> {
         self.snapshot().rtt
     }
+
     /// Current state, for observation.
     fn snapshot(&self) -> SenderSnapshot;
     /// The extension for freezes, if the sender has it. Without it, the connection holds the data all the
@@ -84,6 +91,7 @@ pub trait HcSender: fmt::Debug + Send {
     fn freezing(&mut self) -> Option<&mut dyn Freezing> {
         None
     }
+
     /// The extension for changes of path, if the sender has it. Without it, a sender on another path starts
     /// anew.
     fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {

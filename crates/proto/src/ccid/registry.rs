@@ -73,10 +73,12 @@ impl FeaturePreference {
     pub fn accept(feature: FeatureNumber, value: u8) -> Self {
         Self { feature, values: vec![value, 1 - value], ask: false }
     }
+
     /// Opens the negotiation of a Boolean feature with `value` (0 or 1), and accepts the other value.
     pub fn ask(feature: FeatureNumber, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, value) }
     }
+
     /// Opens the negotiation and accepts nothing but `value`.
     pub fn demand(feature: FeatureNumber, value: u8) -> Self {
         Self { feature, values: vec![value], ask: true }
@@ -91,6 +93,7 @@ pub trait Mechanism: Any + fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str {
         "an experiment"
     }
+
     /// Creates the end that sends data.
     fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender>;
     /// Creates the end that sends feedback.
@@ -99,12 +102,14 @@ pub trait Mechanism: Any + fmt::Debug + Send + Sync {
     fn profile(&self) -> CcidProfile {
         CcidProfile::PLAIN
     }
+
     /// The CCID-specific features (numbers 128 to 255, RFC 4340, Section 10.3), each with the preference of
     /// the given end of a half-connection. A feature that is not listed does not exist under this CCID.
     fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
         let _ = end;
         Vec::new()
     }
+
     /// Checks the configuration of the mechanism.
     ///
     /// # Errors
@@ -124,6 +129,7 @@ impl Registry {
     pub fn empty() -> Self {
         Self(Arc::from(Vec::new()))
     }
+
     /// Adds a mechanism; it replaces one with the same CCID.
     #[must_use]
     pub fn with(&self, mechanism: impl Mechanism + 'static) -> Self {
@@ -131,16 +137,19 @@ impl Registry {
         let others = self.0.iter().filter(|other| other.ccid() != ccid).cloned();
         Self(others.chain([Arc::new(mechanism) as Arc<dyn Mechanism>]).collect())
     }
+
     /// Adds the [experimental CCIDs with other window laws](super::window_laws).
     #[must_use]
     pub fn with_window_laws(&self) -> Self {
         window_laws::all().into_iter().fold(self.clone(), |registry, mechanism| registry.with(mechanism))
     }
+
     /// Adds [CCID 252](super::ccid252), delay-aware TFRC.
     #[must_use]
     pub fn with_delay_aware(&self) -> Self {
         self.with(ccid252::mechanism())
     }
+
     /// The CCID with that number or, in any case, that name: `3` or `TFRC`.
     pub fn parse(&self, text: &str) -> Option<Ccid> {
         let number: Option<u8> = text.parse().ok();
@@ -150,10 +159,12 @@ impl Registry {
         };
         self.0.iter().find(is_meant).map(|mechanism| mechanism.ccid())
     }
+
     /// The mechanism with that number.
     pub fn mechanism(&self, ccid: Ccid) -> Option<&dyn Mechanism> {
         self.0.iter().find(|mechanism| mechanism.ccid() == ccid).map(|mechanism| &**mechanism)
     }
+
     /// The CCIDs of the mechanisms for which `filter` returns `true`, in order of numbers and with their
     /// names, as a message says what it expects: "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)".
     pub fn describe(&self, filter: impl Fn(&dyn Mechanism) -> bool) -> String {
@@ -167,10 +178,12 @@ impl Registry {
             [first @ .., last] => format!("{} or {last}", first.join(", ")),
         }
     }
+
     /// The configuration of the first mechanism based on TFRC, if there is one.
     pub fn tfrc(&self) -> Option<&TfrcConfig> {
         self.0.iter().find_map(|mechanism| as_tfrc(&**mechanism)).map(|tfrc| &tfrc.config)
     }
+
     /// The same mechanisms, those based on TFRC with a changed configuration.
     #[must_use]
     pub fn tuned_tfrc(&self, change: impl Fn(&mut TfrcConfig)) -> Self {
@@ -184,9 +197,11 @@ impl Registry {
         };
         Self(self.0.iter().map(tuned).collect())
     }
+
     pub(crate) fn validate(&self) -> Result<(), ConfigError> {
         self.0.iter().try_for_each(|mechanism| mechanism.validate())
     }
+
     /// The CCIDs of the registry.
     pub fn ccids(&self) -> impl Iterator<Item = Ccid> + '_ {
         self.0.iter().map(|mechanism| mechanism.ccid())

@@ -90,15 +90,19 @@ impl Mechanism for Tfrc {
     fn ccid(&self) -> Ccid {
         self.variant.ccid
     }
+
     fn name(&self) -> &'static str {
         self.variant.name
     }
+
     fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         Box::new(Sender::new(half, self.variant, &self.config))
     }
+
     fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(Receiver::new(half, self.variant, &self.config))
     }
+
     /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342,
     /// Section 6).
     fn profile(&self) -> CcidProfile {
@@ -109,9 +113,11 @@ impl Mechanism for Tfrc {
             ..CcidProfile::PLAIN
         }
     }
+
     fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
         features(end, &self.config)
     }
+
     fn validate(&self) -> Result<(), ConfigError> {
         self.config.validate()
     }

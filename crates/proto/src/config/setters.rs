@@ -13,18 +13,21 @@ impl Config {
         self.sender_ccids = ccids.into();
         self
     }
+
     /// Sets [`receiver_ccids`](#structfield.receiver_ccids).
     #[must_use]
     pub fn receiver_ccids(mut self, ccids: impl Into<CcidPreference>) -> Self {
         self.receiver_ccids = ccids.into();
         self
     }
+
     /// Sets the configuration of the mechanisms based on TFRC that are in the [registry](#structfield.ccids).
     #[must_use]
     pub fn tfrc(mut self, tfrc: TfrcConfig) -> Self {
         self.tune_tfrc(|config| *config = tfrc);
         self
     }
+
     /// Changes the configurations of these mechanisms.
     pub fn tune_tfrc(&mut self, change: impl Fn(&mut TfrcConfig)) {
         self.ccids = self.ccids.tuned_tfrc(change);

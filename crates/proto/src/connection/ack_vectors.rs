@@ -29,6 +29,7 @@ impl AckVectors {
     pub(super) fn new(iss: SeqNo) -> Self {
         Self { recorder: Recorder::new(), reader: Reader::new(iss), sends: false, news: Vec::new() }
     }
+
     /// Starts or stops sending Ack Vectors.
     pub(super) fn set_sending(&mut self, sends: bool) {
         if !sends {
@@ -36,34 +37,41 @@ impl AckVectors {
         }
         self.sends = sends;
     }
+
     /// `true` if this end sends Ack Vectors.
     pub(super) fn is_sending(&self) -> bool {
         self.sends
     }
+
     /// Records a received packet, once its options are processed.
     pub(super) fn on_received(&mut self, sequence: SeqNo, ecn: Ecn) {
         if self.sends {
             self.recorder.record(sequence, ecn);
         }
     }
+
     /// Number of bytes of options that [`AckVectors::write`] will add.
     pub(super) fn encoded_len(&self) -> usize {
         if self.sends { self.recorder.encoded_len().min(ROOM) } else { 0 }
     }
+
     /// Number of bytes of options that the whole history would take.
     pub(super) fn history_len(&self) -> usize {
         self.recorder.encoded_len()
     }
+
     /// Number of Ack Vectors sent and not known to have arrived.
     pub(super) fn unacknowledged(&self) -> usize {
         self.recorder.unacknowledged()
     }
+
     /// Adds the Ack Vectors to packet `sequence`, which acknowledges `ack`, in at most `room` bytes.
     pub(super) fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
         if self.sends {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
+
     /// Processes a packet with Acknowledgement Number `ack`: collects the outcomes that its Ack Vectors
     /// report for the first time, and drops the history that the peer is now known to have.
     ///
@@ -81,10 +89,12 @@ impl AckVectors {
         }
         result
     }
+
     /// Outcomes reported for the first time by the packet that is being processed, oldest first.
     pub(super) fn news(&self) -> &[AckedPacket] {
         &self.news
     }
+
     /// The packet is processed.
     pub(super) fn forget_news(&mut self) {
         forget(&mut self.news);

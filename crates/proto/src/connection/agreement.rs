@@ -21,6 +21,7 @@ impl Connection {
             self.cx.features.refresh();
         }
     }
+
     fn adopt_feature(&mut self, now: Instant, change: FeatureChange) {
         let FeatureChange { feature, location, value, .. } = change;
         match (feature, location) {
@@ -52,6 +53,7 @@ impl Connection {
             value,
         });
     }
+
     /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
     pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
         while let Some(request) = self.congestion.poll_feature_request(now) {
@@ -68,15 +70,18 @@ impl Connection {
         self.start_sender(now, self.cx.features.negotiation.ccid(Location::Local));
         self.start_receiver(now, self.cx.features.negotiation.ccid(Location::Remote));
     }
+
     fn start_sender(&mut self, now: Instant, ccid: Ccid) {
         let (packet_size, is_frozen) = (self.mtu.expected_size(&self.fx.queue), self.freezing.is_frozen());
         self.congestion.start_sender(now, &self.cx, ccid, packet_size, is_frozen);
     }
+
     fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
         let packet_size = self.mtu.expected_size(&self.fx.queue);
         self.congestion.start_receiver(now, &self.cx, ccid, packet_size);
         self.choose_ack_vectors();
     }
+
     fn choose_ack_vectors(&mut self) {
         self.ack_vectors.set_sending(self.congestion.uses_ack_vectors(&self.cx));
     }

@@ -28,6 +28,7 @@ impl Connection {
             self.process_data(meta, packet, findings.is_corrupt);
         }
     }
+
     /// Delivers the packet's data now.
     #[inline]
     fn process_data(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) {
@@ -35,6 +36,7 @@ impl Connection {
             self.reception.deliver(&mut self.fx, event);
         }
     }
+
     /// The event for a packet's data, unless they cannot be delivered.
     #[inline]
     fn take_event(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) -> Option<Event> {
@@ -54,6 +56,7 @@ impl Connection {
             }
         }
     }
+
     /// The event for acceptable data. Others are dropped, and the peer receives the reason.
     #[inline]
     fn accept(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) -> Option<Event> {
@@ -67,6 +70,7 @@ impl Connection {
         }
         Some(datagram_event(meta, packet, is_corrupt))
     }
+
     /// Accepts the application data of a Request or Response, once per connection. Further data is reported
     /// as dropped because of a protocol constraint (RFC 4340, Section 8.1.3).
     fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) {
@@ -119,6 +123,7 @@ impl Connection {
         }
         self.release(now);
     }
+
     /// Releases the packets that have waited long enough, or need not wait any longer.
     pub(super) fn release(&mut self, now: Instant) {
         let Some(resequencer) = &mut self.resequencer else { return };
@@ -131,6 +136,7 @@ impl Connection {
             self.deliver_in_turn(now, arrived, waiting);
         }
     }
+
     /// Processes a packet that leaves the reorder buffer.
     fn deliver_in_turn(&mut self, now: Instant, arrived: Instant, waiting: Waiting) {
         if self.resequencer.as_ref().is_some_and(|resequencer| resequencer.detects_by_delivery()) {
@@ -145,12 +151,14 @@ impl Connection {
             _ => {}
         }
     }
+
     /// Processes the server's CloseReq in order.
     pub(super) fn process_close_request(&mut self, now: Instant) {
         if matches!(self.cx.state, State::PartOpen | State::Open) {
             self.cx.state = self.closing.on_close_request(now, &self.cx, &mut self.fx);
         }
     }
+
     /// Processes the peer's Close in order.
     pub(super) fn process_close(&mut self) {
         let ending = self.closing.on_close(&self.cx, &mut self.fx);

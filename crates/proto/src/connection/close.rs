@@ -59,16 +59,20 @@ impl Closing {
     pub(super) fn is_requested(&self) -> bool {
         self.requested
     }
+
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
+
     pub(super) fn is_drained(&self) -> bool {
         self.drained
     }
+
     /// Stores a Reset that arrived out of sequence. A Sync determines whether it is genuine.
     pub(super) fn suspect(&mut self, now: Instant, reset: Reset) {
         self.suspected = Some((reset, now));
     }
+
     /// The reason reported for an orderly close.
     pub(super) fn error(&self) -> ConnectionError {
         if self.by_peer { ConnectionError::ClosedByPeer } else { ConnectionError::ClosedLocally }
@@ -94,6 +98,7 @@ impl Closing {
         limit(now, cx, fx);
         None
     }
+
     /// Starts closing once the send queue is empty. Returns the new state, CLOSEREQ or CLOSING.
     #[must_use]
     pub(super) fn start(&mut self, cx: &Context, fx: &mut Effects) -> State {
@@ -101,6 +106,7 @@ impl Closing {
         self.enter(cx, fx);
         if asks { State::CloseReq } else { State::Closing }
     }
+
     /// Processes the server's request to close, at once, even if datagrams are queued. Returns the new state.
     #[must_use]
     pub(super) fn on_close_request(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> State {
@@ -113,6 +119,7 @@ impl Closing {
         self.enter(cx, fx);
         State::Closing
     }
+
     fn enter(&mut self, cx: &Context, fx: &mut Effects) {
         for timer in [Timer::Handshake, Timer::PartOpenAck, Timer::Probe, Timer::Idle] {
             fx.timers.stop(timer);
@@ -121,6 +128,7 @@ impl Closing {
         self.backoff = Some(Backoff::new(first));
         fx.outbound.owe_close();
     }
+
     /// A Close or CloseReq, or its retransmission, is being sent.
     pub(super) fn on_close_sent(&mut self, now: Instant, fx: &mut Effects) {
         if let Some(backoff) = &mut self.backoff {
@@ -136,6 +144,7 @@ impl Closing {
         fx.outbound.owe_reset(Reset::new(ResetCode::Closed), cx.sequence.numbers.gsr());
         Ending::AfterReset(self.error())
     }
+
     /// Processes the peer's Reset and its Error Text.
     pub(super) fn on_reset(
         &self,
@@ -155,6 +164,7 @@ impl Closing {
         };
         Ending::TimeWait(error, now + cx.config.timers.msl * TIMEWAIT_IN_MSL)
     }
+
     /// Returns the Reset whose code states the reason. A peer without the connection guesses the sequence
     /// numbers of its Reset; if they are invalid, a Sync elicits a Reset with valid ones, whose code 3 says
     /// only that the connection does not exist, whereas the first had the reason (RFC 4340, Section 7.5.4).
@@ -165,11 +175,13 @@ impl Closing {
             _ => reset,
         }
     }
+
     /// Resets the connection because of a packet of the peer.
     pub(super) fn reset(cx: &Context, fx: &mut Effects, reset: Reset) -> Ending {
         fx.outbound.owe_reset(reset, cx.sequence.numbers.gsr());
         Ending::AfterReset(ConnectionError::ResetLocally(reset))
     }
+
     /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection. `may_reset`:
     /// `false` if the limit on bytes sent to an unvalidated address does not permit a Reset.
     #[must_use]
@@ -196,6 +208,7 @@ impl Closing {
         fx.outbound.owe_reset(Reset::new(ResetCode::Aborted), ack);
         Some(Ending::AfterReset(error))
     }
+
     /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or
     /// to close; whether the peer has received the last data is then not known. An established connection
     /// continues, as the condition may be temporary and the message forged.
@@ -209,6 +222,7 @@ impl Closing {
             _ => None,
         }
     }
+
     /// Records and reports the end of the connection.
     pub(super) fn finish(&mut self, fx: &mut Effects, ending: Ending) {
         (self.requested, self.over) = (true, true);
@@ -220,6 +234,7 @@ impl Closing {
             Ending::TimeWait(_, until) => fx.timers.set(Timer::TimeWait, until),
         }
     }
+
     /// The last packet was sent or the last timer has expired.
     pub(super) fn drain(&mut self, fx: &mut Effects) {
         self.drained = true;

@@ -56,6 +56,7 @@ impl Context {
             config,
         }
     }
+
     /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so
     /// repeated renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
     pub(super) fn hold_ccid(&mut self, now: Instant, timers: &mut Timers, location: Location, ccid: Ccid) {
@@ -69,16 +70,19 @@ impl Context {
             timers.set(Timer::CcidHold, now + CCID_HOLD);
         }
     }
+
     /// `true` if packets with data carry a Data Checksum option.
     #[inline]
     pub(super) fn sends_data_checksum(&self) -> bool {
         self.config.integrity.data_checksum != DataChecksumUse::Off
     }
+
     /// `true` if packets may be ECN-capable (RFC 4340, Section 12).
     #[inline]
     pub(super) fn uses_ecn(&self) -> bool {
         self.config.ecn && !self.features.in_force.ecn_incapable
     }
+
     /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it (RFC 4340,
     /// Section 7.5.2).
     #[inline]
@@ -112,11 +116,13 @@ impl Effects {
             statistics: Statistics::default(),
         }
     }
+
     /// Returns memory that the handshake, or traffic, has left behind.
     pub(super) fn shrink_to_fit(&mut self) {
         self.queue.shrink_to_fit();
         self.events.shrink_to_fit();
     }
+
     /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise
     /// a peer could accumulate events for an application that does not poll.
     pub(super) fn report_latest(&mut self, event: Event) {
@@ -125,6 +131,7 @@ impl Effects {
         }
         self.events.push_back(event);
     }
+
     /// Accounts for a datagram being sent, and reports it.
     #[inline]
     pub(super) fn on_datagram_sent(&mut self, id: DatagramId, size: usize, sequence: SeqNo) {

@@ -54,10 +54,12 @@ impl DroppedData {
             slow_at: None,
         }
     }
+
     /// Records a packet whose data was delivered, but not as usual.
     pub(super) fn record(&mut self, sequence: SeqNo, code: DropCode) {
         self.recorder.record(sequence, code);
     }
+
     /// Records a packet whose data is dropped, and the reason. Returns `true` if this is a new report.
     #[cold]
     pub(super) fn discard(&mut self, fx: &mut Effects, sequence: SeqNo, code: DropCode) -> bool {
@@ -65,11 +67,13 @@ impl DroppedData {
         fx.statistics.datagrams_discarded += u64::from(is_new);
         is_new
     }
+
     /// Number of bytes that [`DroppedData::write`] will add to a packet that acknowledges `ack`.
     #[inline]
     pub(super) fn encoded_len(&self, ack: SeqNo) -> usize {
         if self.recorder.is_empty() { 0 } else { self.recorder.encoded_len(ack, ROOM) }
     }
+
     /// Adds the pending reports to packet `sequence`, which acknowledges `ack`, in at most `room` bytes.
     #[inline]
     pub(super) fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
@@ -77,6 +81,7 @@ impl DroppedData {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
+
     /// The peer has received packet `ack` of this end, and `others` as Ack Vectors report: their reports need
     /// not be repeated.
     #[inline]
@@ -88,6 +93,7 @@ impl DroppedData {
             }
         }
     }
+
     /// Reads the Data Dropped options of a packet with Acknowledgement Number `ack`.
     pub(super) fn read(
         &mut self,
@@ -109,20 +115,24 @@ impl DroppedData {
         }
         Ok(())
     }
+
     /// Packets reported by the last packet for the first time, oldest first.
     pub(super) fn news(&self) -> &[DroppedPacket] {
         &self.news
     }
+
     /// The packet is processed.
     pub(super) fn forget_news(&mut self) {
         ack_vectors::forget(&mut self.news);
     }
+
     /// `true` if the next data packet should carry an acknowledgement, so that the peer can stop repeating
     /// its reports (RFC 4340, Section 11.1).
     #[inline]
     pub(super) fn owes_ack(&self) -> bool {
         self.owes_ack
     }
+
     /// An acknowledgement is being sent.
     #[inline]
     pub(super) fn on_ack_sent(&mut self, now: Instant) {
@@ -131,6 +141,7 @@ impl DroppedData {
             self.acked_at = Some(now);
         }
     }
+
     /// `true` if the peer's application no longer listens.
     pub(super) fn has_peer_stopped(&self) -> bool {
         self.peer_stopped
@@ -166,6 +177,7 @@ impl DroppedData {
         }
         must_pause
     }
+
     /// Reports a Slow Receiver option to the application, at most once per round-trip time.
     pub(super) fn on_slow_receiver(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
         let rtt = cx.rtt.or_default();
@@ -174,6 +186,7 @@ impl DroppedData {
             fx.report_latest(Event::SlowReceiver);
         }
     }
+
     /// Time of the peer's last Slow Receiver option, to within a round-trip time.
     pub(super) fn peer_slow_at(&self) -> Option<Instant> {
         self.slow_at

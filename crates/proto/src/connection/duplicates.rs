@@ -24,6 +24,7 @@ impl Duplicates {
     pub(crate) fn new(isr: SeqNo) -> Self {
         Self { newest: isr.previous(), words: [0; WORDS] }
     }
+
     /// Records the packet. Returns `true` if it is the first with that number.
     pub(crate) fn is_first(&mut self, sequence: SeqNo) -> bool {
         let distance = sequence.distance_from(self.newest);
@@ -38,6 +39,7 @@ impl Duplicates {
         self.words[word] |= bit;
         first
     }
+
     /// `true` if the packet was received, or is older than the bitmap.
     pub(crate) fn may_have_come(&self, sequence: SeqNo) -> bool {
         let distance = sequence.distance_from(self.newest);
@@ -47,6 +49,7 @@ impl Duplicates {
         let (word, bit) = Self::place(sequence);
         distance.unsigned_abs() >= SPAN || self.words[word] & bit != 0
     }
+
     /// Clears the bits of the `distance` numbers after `newest`.
     fn advance(&mut self, distance: u64) {
         if distance >= SPAN {
@@ -60,6 +63,7 @@ impl Duplicates {
             self.words[word] &= !bit;
         }
     }
+
     fn place(sequence: SeqNo) -> (usize, u64) {
         let index = sequence.value() % SPAN;
         ((index / 64) as usize, 1 << (index % 64))

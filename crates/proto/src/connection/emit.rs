@@ -32,6 +32,7 @@ impl Connection {
             + self.subflow.encoded_len(self.cx.state, packet_type);
         Room::new(packet_type, self.mtu.max_datagram(), constants)
     }
+
     /// `true` if a datagram fits together with the options that every packet carries now: Init Cookies in
     /// PARTOPEN, or an announcement of a new address. Without these, the largest always does.
     pub(super) fn fits_beside_constants(&self, now: Instant, size: usize) -> bool {
@@ -42,6 +43,7 @@ impl Connection {
         };
         self.room(now, packet_type).fits(size, 0)
     }
+
     /// Number of bytes of options that [`Connection::write_reports`] will add.
     pub(super) fn reports_len(&self, ack: SeqNo) -> usize {
         self.ack_vectors.encoded_len() + self.dropped.encoded_len(ack)
@@ -67,6 +69,7 @@ impl Connection {
             self.handshake.keep_answers(&options[before..]);
         }
     }
+
     /// Adds the options due to congestion control and the peer's Timestamp. Afterwards none are due.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         self.fx.outbound.on_ack_sent();
@@ -81,6 +84,7 @@ impl Connection {
         self.cx.rtt.write_echo(now, options);
         self.reception.write_slow_receiver(now, self.cx.rtt.or_default(), options);
     }
+
     /// Adds reports on received packets to the next packet to be sent: Ack Vectors and Data Dropped.
     pub(super) fn write_reports(
         &mut self,
@@ -162,6 +166,7 @@ impl Connection {
         }
         Transmit { packet, ecn }
     }
+
     /// `true` if both ends have agreed on short sequence numbers (RFC 4340, Section 7.6.1) and they are safe.
     #[inline]
     fn may_shorten(&mut self, now: Instant, packet_type: PacketType, sequence: SeqNo) -> bool {

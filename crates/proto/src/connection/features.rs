@@ -43,6 +43,7 @@ impl InForce {
         let is_full = coverage == ChecksumCoverage::ALL;
         is_full || (self.min_coverage > 0 && coverage.field() >= self.min_coverage)
     }
+
     /// The Checksum Coverage of a packet with `size` bytes of data (RFC 4340, Section 9.2).
     #[inline]
     pub(super) fn coverage_of(&self, size: usize) -> ChecksumCoverage {
@@ -57,6 +58,7 @@ impl Features {
         let negotiation = Negotiation::new(role, profile.preferences());
         Self { negotiation, in_force: InForce::default(), coverage }
     }
+
     /// Updates the cached values.
     pub(super) fn refresh(&mut self) {
         use FeatureNumber::{AllowShortSequenceNumbers, EcnIncapable, MinimumChecksumCoverage, SendNdpCount};
@@ -71,6 +73,7 @@ impl Features {
             min_coverage: self.negotiation.value(MinimumChecksumCoverage, Location::Local) as u8,
         };
     }
+
     /// The Checksum Coverage that the application requested, if the peer accepts it (RFC 4340, Section
     /// 9.2.1).
     fn coverage_sent(&self) -> ChecksumCoverage {
@@ -78,12 +81,14 @@ impl Features {
         let is_accepted = minimum > 0 && u64::from(self.coverage) >= minimum;
         if is_accepted { ChecksumCoverage::from_field(self.coverage) } else { ChecksumCoverage::ALL }
     }
+
     /// The peer has refused data because of a protocol constraint: if it may have been their Checksum
     /// Coverage, returns to full coverage.
     pub(super) fn refuse_partial_coverage(&mut self) {
         self.coverage = 0;
         self.in_force.coverage_sent = ChecksumCoverage::ALL;
     }
+
     /// Time at which a packet should be sent for pending options. `is_quiet`: this end sends nothing
     /// unsolicited.
     #[inline]
@@ -93,6 +98,7 @@ impl Features {
         }
         self.negotiation.poll_timeout().unwrap_or(Instant::FAR_FUTURE)
     }
+
     /// Requests a larger Sequence Window, one change at a time (RFC 4340, Section 7.5.2).
     pub(super) fn request_window(&mut self, wanted: u64) {
         let (feature, location) = (FeatureNumber::SequenceWindow, Location::Local);

@@ -74,6 +74,7 @@ impl FreezeScope {
     fn is_local(self) -> bool {
         self != Self::Remote
     }
+
     fn is_remote(self) -> bool {
         self != Self::Local
     }
@@ -157,15 +158,18 @@ impl Freezing {
             verified_at: Instant::ZERO,
         }
     }
+
     /// `true` if this end sends no data.
     #[inline]
     pub(super) fn is_frozen(&self) -> bool {
         self.local || self.by_peer
     }
+
     /// `true` if this end sends nothing unsolicited.
     pub(super) fn is_quiet(&self) -> bool {
         self.local
     }
+
     /// Number of bytes of options that [`Freezing::write`] adds to a packet of that type.
     pub(super) fn encoded_len(&self, packet_type: PacketType) -> usize {
         match self.announcement {
@@ -173,6 +177,7 @@ impl Freezing {
             _ => 0,
         }
     }
+
     /// Adds the freeze options to a packet that is about to leave.
     #[inline]
     pub(super) fn write(&mut self, packet_type: PacketType, sequence: SeqNo, options: &mut Options) {
@@ -186,11 +191,13 @@ impl Freezing {
             None => {}
         }
     }
+
     /// `true` if both ends have agreed on freezing.
     fn is_agreed(cx: &Context) -> bool {
         let negotiation = &cx.features.negotiation;
         Location::BOTH.iter().all(|location| negotiation.is_on(FeatureNumber::Freezing, *location))
     }
+
     pub(super) fn snapshot(&self, cx: &Context) -> FreezeSnapshot {
         let Self { local, by_peer, announcement, .. } = *self;
         let peer = announcement == Some(Announcement::Freeze);
@@ -218,6 +225,7 @@ impl Freezing {
         }
         if was_frozen { FreezeChange::None } else { Self::hold(fx, false) }
     }
+
     /// Ends a freeze at the application's request.
     pub(super) fn unfreeze(
         &mut self,
@@ -238,6 +246,7 @@ impl Freezing {
         self.again = Backoff::new(cx.rtt.or_default() * VERIFY_AFTER);
         self.repeat_announcement(now, cx, fx);
     }
+
     /// Sends the announcement on another packet.
     pub(super) fn repeat_announcement(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
         let is_unfreeze = matches!(self.announcement, Some(Announcement::Unfreeze(_)));
@@ -259,6 +268,7 @@ impl Freezing {
         fx.report_latest(Event::Frozen { by_peer });
         FreezeChange::Frozen
     }
+
     /// Stops holding data, if they were held.
     fn release(&mut self, fx: &mut Effects, by: UnfreezeCause) -> FreezeChange {
         if !self.is_frozen() {
@@ -317,6 +327,7 @@ impl Freezing {
             }
         }
     }
+
     /// Verifies a Freeze that follows a false one, by a Sync.
     fn verify_suspect(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
         let delay = (cx.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
@@ -325,6 +336,7 @@ impl Freezing {
             fx.outbound.syncs().ask(self.plain);
         }
     }
+
     fn freeze_by_peer(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> FreezeChange {
         if self.by_peer {
             return FreezeChange::None;
@@ -337,6 +349,7 @@ impl Freezing {
         fx.timers.set(Timer::RemoteFreeze, now + cx.config.freeze.remote_limit);
         if was_frozen { FreezeChange::None } else { Self::hold(fx, true) }
     }
+
     /// Ends a freeze requested by the peer.
     pub(super) fn end_by_peer(&mut self, fx: &mut Effects, by: UnfreezeCause) -> FreezeChange {
         let ends = self.by_peer && !self.local;
@@ -346,6 +359,7 @@ impl Freezing {
         fx.timers.stop(Timer::RemoteFreeze);
         change
     }
+
     /// Ends a freeze that has lasted as long as this end's application permits.
     pub(super) fn end_local(&mut self, fx: &mut Effects) -> FreezeChange {
         if self.by_peer {
@@ -355,6 +369,7 @@ impl Freezing {
             self.release(fx, UnfreezeCause::Limit)
         }
     }
+
     /// Verifies by a Sync that the peer still requests the freeze.
     pub(super) fn verify(&mut self, now: Instant, fx: &mut Effects) {
         if !self.by_peer {
@@ -367,6 +382,7 @@ impl Freezing {
         }
         fx.timers.set(Timer::VerifyFreeze, now + self.verifying.take());
     }
+
     /// The peer has acknowledged `ack`: stops announcing Unfreeze.
     pub(super) fn on_acked(&mut self, fx: &mut Effects, ack: SeqNo) {
         if let Some(Announcement::Unfreeze(first)) = self.announcement

@@ -50,18 +50,22 @@ impl Handshake {
         };
         Self { validation, ..Self::default() }
     }
+
     /// `true` if sent packets carry Init Cookies.
     pub(super) fn has_cookies(&self) -> bool {
         !self.cookies.is_empty()
     }
+
     /// Number of bytes of Init Cookies.
     pub(super) fn cookies_len(&self) -> usize {
         self.cookies.iter().map(DccpOption::encoded_len).sum()
     }
+
     /// Adds the Init Cookies to a packet that is about to leave.
     pub(super) fn write_cookies(&self, options: &mut Options) {
         options.extend(self.cookies.iter().cloned());
     }
+
     /// Stores the Confirm options sent in PARTOPEN.
     pub(super) fn keep_answers(&mut self, sent: &[DccpOption]) {
         for answer in sent.iter().filter(|option| is_answer(option)) {
@@ -69,11 +73,13 @@ impl Handshake {
             self.answers.push(answer.clone());
         }
     }
+
     /// The stored Confirm options that a further packet in PARTOPEN should repeat, besides its own options.
     pub(super) fn answers_besides(&self, options: &Options) -> Options {
         let is_missing = |answer: &&DccpOption| !options.iter().any(|other| answers_the_same(other, answer));
         self.answers.iter().filter(is_missing).cloned().collect()
     }
+
     /// Accounts for a packet being sent.
     pub(super) fn on_sent(&mut self) {
         self.unanswered = false;
@@ -85,16 +91,19 @@ impl Handshake {
         self.backoff = Some(request_backoff(cx));
         fx.timers.set(Timer::Connect, now + cx.config.timers.connect);
     }
+
     /// Starts the time limit of RESPOND.
     pub(super) fn start_respond(now: Instant, cx: &Context, fx: &mut Effects) {
         fx.timers.set(Timer::Handshake, now + cx.config.timers.msl * LIMIT_IN_MSL);
     }
+
     /// Retransmits the Request at once, after a change of address before the Response.
     pub(super) fn request_from_elsewhere(&mut self, cx: &Context, fx: &mut Effects) {
         self.left = Some(cx.sequence.numbers.gss());
         self.backoff = Some(request_backoff(cx));
         fx.outbound.owe_request();
     }
+
     /// Processes the client's first Response, which answers the Request of that number. Returns `true` if
     /// that Request was sent from a previous address, which the server still uses.
     #[must_use]
@@ -112,6 +121,7 @@ impl Handshake {
         fx.outbound.cancel_request();
         self.left.take().is_some_and(|left| !request.is_after(left))
     }
+
     /// The handshake is complete at both ends. `is_server`: the client may not know it.
     pub(super) fn complete(&mut self, fx: &mut Effects, is_server: bool) {
         (self.cookies, self.answers) = Default::default();
@@ -122,6 +132,7 @@ impl Handshake {
         fx.outbound.cancel_response();
         self.unanswered |= is_server;
     }
+
     /// Stores the Init Cookies of a Response.
     ///
     /// # Errors
@@ -137,6 +148,7 @@ impl Handshake {
         self.cookies.clear();
         Err(reset)
     }
+
     /// `true` if a packet is another Response of a stateless server, to another copy of the Request: each
     /// such Response offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client
     /// has accepted one of them. If it used the numbers of another, the server that has established the first
@@ -148,26 +160,31 @@ impl Handshake {
             && packet.sequence != cx.sequence.numbers.isr()
             && packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)))
     }
+
     /// A Request is being sent.
     pub(super) fn on_request_sent(&mut self, now: Instant, fx: &mut Effects) {
         if let Some(backoff) = &mut self.backoff {
             fx.timers.set(Timer::Request, now + backoff.take());
         }
     }
+
     /// Stores the data of the first Request or Response.
     pub(super) fn set_data(&mut self, data: Payload) {
         self.data = Some(data);
     }
+
     /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
     pub(super) fn data(&self) -> Payload {
         self.data.clone().unwrap_or_default()
     }
+
     /// A packet is being sent in PARTOPEN: postpones the retransmission of the acknowledgement.
     pub(super) fn on_sent_in_partopen(&self, now: Instant, fx: &mut Effects) {
         if let Some(backoff) = &self.backoff {
             fx.timers.set(Timer::PartOpenAck, now + backoff.interval());
         }
     }
+
     /// Retransmits the acknowledgement in PARTOPEN, as no packet was sent for a while.
     pub(super) fn repeat_acknowledgement(&mut self, fx: &mut Effects) {
         fx.outbound.request_ack();
@@ -175,6 +192,7 @@ impl Handshake {
             backoff.back_off();
         }
     }
+
     /// Answers a client that still acknowledges the Response: RFC 4340 has it give up after 4 MSL in PARTOPEN
     /// unless it receives a packet, but a server without data has no other reason to send one.
     pub(super) fn answer_partopen(&self, fx: &mut Effects, packet: &Packet) {
@@ -196,15 +214,18 @@ impl Handshake {
         self.data_taken.get_or_insert(sequence);
         Some(is_first && cx.config.data_on_handshake)
     }
+
     /// Keeps the data of a Request until the connection is announced: the server's application has no
     /// connection yet, and the address may be forged.
     pub(super) fn keep_received(&mut self, event: Event) {
         self.received = Some(event);
     }
+
     /// Removes those data.
     pub(super) fn take_received(&mut self) -> Option<Event> {
         self.received.take()
     }
+
     /// The packet that this one answers, if it is the first answer to a Request or Response.
     pub(super) fn answered(cx: &Context, packet: &Packet) -> Option<SeqNo> {
         let answers = match cx.ports.role {

@@ -32,6 +32,7 @@ impl Invitation {
         fx.outbound.owe_listen();
         fx.timers.set(Timer::Connect, now + cx.config.timers.connect);
     }
+
     /// Sends another Listen packet, or stops after the last one. Returns the new state.
     #[must_use]
     pub(super) fn on_timer(&self, fx: &mut Effects) -> State {
@@ -42,11 +43,13 @@ impl Invitation {
             State::Listen1
         }
     }
+
     /// A Listen packet is being sent.
     pub(super) fn on_listen_sent(&mut self, now: Instant, fx: &mut Effects) {
         self.listens += 1;
         fx.timers.set(Timer::Request, now + LISTEN_INTERVAL);
     }
+
     /// Steps 2a and 2b of RFC 5596, Section 2.2.2: `true` if the packet is the expected Request. No other
     /// packet ends the wait, as any host may have sent it.
     pub(super) fn is_accepted(now: Instant, cx: &Context, fx: &mut Effects, packet: &Packet) -> bool {
@@ -63,6 +66,7 @@ impl Invitation {
         fx.outbound.refuse(now, packet, Reset::new(refusal));
         false
     }
+
     /// Processes a Listen packet of a server that waits for this client: retransmits the Request at once, but
     /// only one time (RFC 5596, Section 2.2.3.1).
     pub(super) fn on_listen(&mut self, cx: &Context, fx: &mut Effects, packet: &Packet) {

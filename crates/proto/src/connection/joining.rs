@@ -16,18 +16,22 @@ impl Connection {
         self.subflow.enable();
         self.cx.features.negotiation.leave_to_others(FeatureNumber::MultipathCapable);
     }
+
     /// The peer does not use the multipath extensions: this is a regular connection.
     pub(crate) fn leave_multipath(&mut self) {
         self.subflow.disable();
     }
+
     /// The multipath options for sent packets; `None` if this is not a subflow.
     pub(crate) fn multipath_options(&mut self) -> Option<&mut OutgoingOptions> {
         self.subflow.outgoing()
     }
+
     /// Removes the multipath options of the packet just processed, if it was valid.
     pub(crate) fn take_multipath_options(&mut self) -> Option<IncomingOptions> {
         self.subflow.take_incoming()
     }
+
     /// Time at which a datagram of `size` bytes may leave, if it is queued then: `now` at the earliest,
     /// [`Instant::FAR_FUTURE`] if that depends on the peer.
     pub(crate) fn send_time(&mut self, now: Instant, size: usize) -> Instant {
@@ -49,10 +53,12 @@ impl Connection {
         }
         if self.congestion.may_send(now, Some(size)) { now } else { self.congestion.send_at() }
     }
+
     /// The smoothed round-trip time.
     pub(crate) fn rtt_estimate(&self) -> Option<Duration> {
         self.congestion.sender_rtt().or(self.cx.rtt.best())
     }
+
     /// Requests a packet from the peer, by a Sync.
     pub(crate) fn probe_peer(&mut self) {
         if self.cx.state.may_send_data() {
@@ -60,10 +66,12 @@ impl Connection {
             self.fx.outbound.syncs().ask(newest);
         }
     }
+
     /// Acknowledges what the peer has sent, although nothing else requires it.
     pub(crate) fn acknowledge(&mut self) {
         self.fx.outbound.request_ack();
     }
+
     /// Ends the connection with that Reset. A connection that the peer has just reset answers with it.
     pub(crate) fn reset_with(&mut self, reset: Reset) {
         if self.closing.is_over() {
@@ -81,19 +89,23 @@ impl Connection {
             self.finish(Ending::Silent(ConnectionError::ResetLocally(reset)));
         }
     }
+
     /// Removes the datagram that was queued last and has not left, without a report. Returns `false` if it
     /// has left.
     pub(crate) fn withdraw_datagram(&mut self) -> bool {
         self.fx.queue.withdraw()
     }
+
     /// The largest datagram that may be queued, in bytes.
     pub(crate) fn max_datagram(&self) -> usize {
         self.mtu.max_datagram()
     }
+
     /// The greatest Acknowledgement Number received.
     pub(crate) fn greatest_acknowledged(&self) -> SeqNo {
         self.cx.sequence.numbers.gar()
     }
+
     /// Number of valid packets received.
     pub(crate) fn valid_packets(&self) -> u64 {
         self.fx.statistics.packets_received

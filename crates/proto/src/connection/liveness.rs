@@ -31,6 +31,7 @@ impl Liveness {
             fx.timers.set(Timer::KeepAlive, now + interval / 2);
         }
     }
+
     /// Restarts the idle timer at the end of a freeze. Returns `true` if it was running: the peer's silence
     /// counts from now.
     #[must_use]
@@ -41,6 +42,7 @@ impl Liveness {
         }
         idle.is_some()
     }
+
     /// Checks twice per interval whether a packet was sent since the last check. `is_quiet`: this end sends
     /// nothing unsolicited.
     pub(super) fn keep_alive(&mut self, now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
@@ -54,6 +56,7 @@ impl Liveness {
         self.last_kept_alive = Some(gss);
         fx.timers.set(Timer::KeepAlive, now + interval / 2);
     }
+
     /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, unless the
     /// connection is frozen. Returns `true` at the limit: the connection ends.
     #[must_use]

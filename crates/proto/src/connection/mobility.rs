@@ -81,11 +81,13 @@ impl Mobility {
             required: false,
         }
     }
+
     /// `true` if address changes were offered or may be accepted.
     #[inline]
     pub(super) fn is_allowed(&self) -> bool {
         self.0.is_some()
     }
+
     /// `true` if the client may change its address: both ends have agreed, and have a key.
     pub(super) fn may_move(&self) -> bool {
         self.0.as_ref().is_some_and(|agreement| agreement.key.is_some())
@@ -105,6 +107,7 @@ impl Mobility {
             options.push(MobilityOption::Key(agreement.own).into());
         }
     }
+
     /// Number of bytes that features leave to the key on a Response, which may be no longer than three times
     /// the Request. Changes of features can be sent later; the key cannot, and without it the client could
     /// not move although its server had agreed.
@@ -113,12 +116,14 @@ impl Mobility {
             && self.0.as_ref().is_some_and(|agreement| agreement.peer.is_some());
         if answers { KEY_LEN } else { 0 }
     }
+
     /// Processes the peer's key share on a Request or Response. The first one counts, as all are equal.
     fn on_key(&mut self, key: MobilityKey) {
         if let Some(agreement) = &mut self.0 {
             agreement.peer.get_or_insert(key);
         }
     }
+
     /// Derives the key, once: when the handshake is complete at this end, or when a packet from another
     /// address names this server's identifier before. A forged Request does not get that far, as the
     /// identifier is only on the Response.
@@ -143,6 +148,7 @@ impl Mobility {
             Role::Server => self.write_moved(packet),
         }
     }
+
     /// Number of bytes of these options on a packet with data.
     #[inline]
     pub(super) fn encoded_len(&self, now: Instant, cx: &Context, packet_type: PacketType) -> usize {
@@ -153,6 +159,7 @@ impl Mobility {
             (Some(_), Role::Server) => self.moved_len(),
         }
     }
+
     /// Processes a mobility option of a valid packet. Returns `true` if the peer now uses a new path.
     #[must_use]
     pub(super) fn on_option(

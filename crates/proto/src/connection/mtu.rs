@@ -57,22 +57,27 @@ impl Mtu {
             is_held: false,
         }
     }
+
     /// The largest datagram that `send` accepts now, in bytes.
     pub(super) fn max_datagram(&self) -> usize {
         self.max_datagram
     }
+
     /// The expected size of datagrams: the next one's, or the largest.
     pub(super) fn expected_size(&self, queue: &SendQueue) -> usize {
         queue.front_len().unwrap_or(self.max_datagram)
     }
+
     /// Phase of the discovery; `None` if disabled.
     pub(super) fn phase(&self) -> Option<PathMtuPhase> {
         self.discovery.as_ref().map(|discovery| discovery.phase())
     }
+
     /// `true` if the connection discovers the path MTU.
     pub(super) fn is_discovered(&self) -> bool {
         self.discovery.is_some()
     }
+
     /// State of the discovery, to be stored with the path.
     pub(super) fn discovery(&self) -> Option<Box<PathMtu>> {
         self.discovery.clone()
@@ -91,6 +96,7 @@ impl Mtu {
         }
         limit
     }
+
     /// Discards the limit of a path without discovery.
     pub(super) fn forget(&mut self, cx: &Context) {
         self.max_datagram = cx.config.max_datagram;
@@ -114,6 +120,7 @@ impl Mtu {
         self.early_advice = lowers.then_some(EarlyAdvice::Limit(limit));
         Some(limit)
     }
+
     /// This host refused to send a packet for its size, without a limit.
     #[must_use]
     pub(super) fn on_refused(&mut self, now: Instant, fx: &mut Effects, assumed: usize) -> Option<usize> {
@@ -125,6 +132,7 @@ impl Mtu {
         self.early_advice = Some(EarlyAdvice::Refused);
         Some(assumed)
     }
+
     /// Starts path MTU discovery, if enabled, once the connection is open. The handshake says little about
     /// the packets that follow it (RFC 4340, Section 14.2).
     #[must_use]
@@ -140,6 +148,7 @@ impl Mtu {
         self.discovery = Some(Box::new(discovery));
         self.adopt(fx)
     }
+
     /// The discovery of sizes up to `wanted`, with the hints from before the connection was open.
     fn first_discovery(&mut self, now: Instant, wanted: usize, cautious: bool) -> PathMtu {
         let Some(advice) = self.early_advice.take() else { return PathMtu::new(now, wanted, cautious) };
@@ -159,6 +168,7 @@ impl Mtu {
         let was_useful = discovery.phase() != PathMtuPhase::Complete;
         if was_useful { discovery } else { PathMtu::new(now, wanted, cautious) }
     }
+
     /// After a change of path, tries the size that the old path, or `known`, carried. With `holds`, datagrams
     /// that need a packet larger than the base size are queued until the size is known.
     #[must_use]
@@ -177,6 +187,7 @@ impl Mtu {
         self.discovery.as_mut()?.on_path_changed(now, cx.rtt.or_default(), holds);
         self.adopt(fx)
     }
+
     /// The peer now uses the new path: probes answered on the old one may have been lost.
     #[must_use]
     pub(super) fn on_path_known(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<usize> {
@@ -184,18 +195,21 @@ impl Mtu {
         self.probe = None;
         self.adopt(fx)
     }
+
     /// A valid packet arrived: after a change of path it shows that the new one works.
     #[inline]
     #[must_use]
     pub(super) fn on_valid_packet(&mut self, now: Instant, fx: &mut Effects) -> Option<usize> {
         if self.discovery.as_mut()?.on_sign(now) { self.adopt(fx) } else { None }
     }
+
     /// `true` if a datagram of `size` bytes waits until the path is known to carry it.
     #[inline]
     pub(super) fn is_on_trial(&self, size: usize) -> bool {
         let held_above = self.discovery.as_ref().and_then(|discovery| discovery.held_above());
         held_above.is_some_and(|limit| size + OVERHEAD > limit)
     }
+
     /// Schedules the discovery's next step. Returns its size, if it differs from the one in use.
     fn adopt(&mut self, fx: &mut Effects) -> Option<usize> {
         let discovery = self.discovery.as_ref()?;
@@ -217,6 +231,7 @@ impl Mtu {
         }
         size
     }
+
     /// Holds the discovery, or releases it.
     pub(super) fn hold(&mut self, now: Instant, holds: bool, fx: &mut Effects) {
         self.is_held = holds;
@@ -225,17 +240,20 @@ impl Mtu {
         }
         self.resume(now, fx);
     }
+
     /// Resumes the discovery after a freeze.
     pub(super) fn resume(&self, now: Instant, fx: &mut Effects) {
         if !self.is_held && self.discovery.is_some() && !fx.timers.is_running(Timer::PathMtu) {
             fx.timers.set(Timer::PathMtu, now);
         }
     }
+
     /// The pending probe: its size, and whether it is exempt from congestion control.
     #[inline]
     pub(super) fn probe(&self) -> Option<(usize, bool)> {
         self.probe
     }
+
     /// Congestion control does not permit the probe yet.
     #[must_use]
     pub(super) fn postpone_probe(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<usize> {
@@ -248,6 +266,7 @@ impl Mtu {
         self.discovery.as_mut()?.postpone(now + again);
         self.adopt(fx)
     }
+
     /// The probe, of `size` bytes, is being sent.
     #[must_use]
     pub(super) fn on_probe_sent(
@@ -263,11 +282,13 @@ impl Mtu {
         self.discovery.as_mut()?.on_probe_sent(now, sequence, size, cx.rtt.or_default());
         self.adopt(fx)
     }
+
     /// Processes a SyncAck.
     #[must_use]
     pub(super) fn on_sync_ack(&mut self, now: Instant, fx: &mut Effects, ack: SeqNo) -> Option<usize> {
         if self.discovery.as_mut()?.on_sync_ack(now, ack) { self.adopt(fx) } else { None }
     }
+
     /// Acknowledgements have been missing for a while: verifies the size in use.
     pub(super) fn suspect(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
         if let Some(discovery) = &mut self.discovery
@@ -276,6 +297,7 @@ impl Mtu {
             fx.timers.set(Timer::PathMtu, now);
         }
     }
+
     /// A datagram of `size` bytes is being sent.
     #[inline]
     pub(super) fn on_datagram_sent(&mut self, now: Instant, cx: &Context, fx: &mut Effects, size: usize) {

@@ -15,12 +15,14 @@ impl Connection {
         self.cx.sequence.start_receiving(isr);
         self.resequencer = Resequencer::new(&self.cx.config, isr);
     }
+
     /// Processes a server's first Request: LISTEN ends.
     pub(super) fn enter_respond(&mut self, now: Instant, isr: SeqNo) {
         self.cx.state = State::Respond;
         self.start_receiving(isr);
         Handshake::start_respond(now, &self.cx, &mut self.fx);
     }
+
     /// Processes the client's first Response, which answers the Request of that number.
     pub(super) fn enter_partopen(&mut self, now: Instant, request: SeqNo) {
         self.cx.state = State::PartOpen;
@@ -31,6 +33,7 @@ impl Connection {
             self.mobility.announce(now, &self.cx, &mut self.fx, true);
         }
     }
+
     /// The handshake is complete at both ends.
     pub(super) fn enter_open(&mut self, now: Instant, osr: SeqNo) {
         let was_respond = self.cx.state == State::Respond;
@@ -48,6 +51,7 @@ impl Connection {
             }
         }
     }
+
     /// Reports the connection to the application.
     fn announce(&mut self, now: Instant) {
         self.fx.events.push_back(Event::Connected {

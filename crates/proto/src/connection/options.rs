@@ -63,6 +63,7 @@ impl Connection {
         }
         Continue(findings)
     }
+
     fn negotiate(&mut self, now: Instant, packet: &Packet) -> ControlFlow<()> {
         let received = ReceivedFeatures {
             packet_type: packet.packet_type(),
@@ -157,6 +158,7 @@ impl Connection {
         self.adopt_feature_requests(now);
         Continue(())
     }
+
     /// Records the packet for acknowledgement.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         self.cx.sequence.numbers.on_processed(packet.sequence);

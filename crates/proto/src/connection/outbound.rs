@@ -67,6 +67,7 @@ impl Outbound {
             ndp_run: 0,
         }
     }
+
     /// Cancels all pending packets but Resets.
     pub(super) fn stop(&mut self) {
         (self.request, self.listen, self.response, self.ack, self.close) =
@@ -78,44 +79,56 @@ impl Outbound {
     pub(super) fn request_ack(&mut self) {
         self.ack = true;
     }
+
     /// `true` if the connection requires an acknowledgement.
     pub(super) fn is_ack_requested(&self) -> bool {
         self.ack
     }
+
     /// An acknowledgement with everything that is due is being sent.
     pub(super) fn on_ack_sent(&mut self) {
         self.ack = false;
     }
+
     pub(super) fn owe_request(&mut self) {
         self.request = true;
     }
+
     pub(super) fn cancel_request(&mut self) {
         self.request = false;
     }
+
     pub(super) fn owe_listen(&mut self) {
         self.listen = true;
     }
+
     pub(super) fn cancel_listen(&mut self) {
         self.listen = false;
     }
+
     pub(super) fn owe_response(&mut self) {
         self.response = true;
     }
+
     pub(super) fn cancel_response(&mut self) {
         self.response = false;
     }
+
     /// Schedules a Close or CloseReq.
     pub(super) fn owe_close(&mut self) {
         self.close = true;
     }
+
     /// Schedules the Reset that ends the connection and acknowledges `ack`.
     pub(super) fn owe_reset(&mut self, reset: Reset, ack: SeqNo) {
         self.reset = Some(Box::new((reset, ack)));
     }
+
     /// `true` if the Reset that ends the connection is pending.
     pub(super) fn owes_reset(&self) -> bool {
         self.reset.is_some()
     }
+
     /// Answers an unexpected packet with a Reset, subject to a rate limit.
     pub(super) fn refuse(&mut self, now: Instant, packet: &Packet, reset: Reset) {
         if let Some(answer) = refusal(packet, reset)
@@ -124,14 +137,17 @@ impl Outbound {
             self.refusal = Some(Box::new(answer));
         }
     }
+
     /// Answers the packet that ends the connection with a Reset.
     pub(super) fn refuse_finally(&mut self, packet: &Packet, reset: Reset) {
         self.refusal = refusal(packet, reset).map(Box::new);
     }
+
     /// The pending Syncs and SyncAcks.
     pub(super) fn syncs(&mut self) -> &mut SyncState {
         &mut self.syncs
     }
+
     /// `true` if [`Outbound::take_urgent`] would return a packet.
     #[inline]
     pub(super) fn is_urgent(&self) -> bool {
@@ -143,6 +159,7 @@ impl Outbound {
             || self.refusal.is_some()
             || self.syncs.is_pending()
     }
+
     /// Removes the next packet that does not wait for congestion control: Resets, Syncs, then the handshake.
     /// A Close stays if `holds_close`.
     pub(super) fn take_urgent(&mut self, holds_close: bool) -> Option<Urgent> {
@@ -172,25 +189,30 @@ impl Outbound {
     pub(super) fn set_ndp_run(&mut self, ndp_run: u64) {
         self.ndp_run = ndp_run;
     }
+
     /// `true` if the acknowledgement for which the next datagram left no room has been sent separately.
     pub(super) fn has_ack_gone_ahead(&self) -> bool {
         self.went_ahead
     }
+
     /// Records that the next datagram's acknowledgement is sent separately, or that the datagram itself is
     /// sent.
     pub(super) fn set_ack_gone_ahead(&mut self, went_ahead: bool) {
         self.went_ahead = went_ahead;
     }
+
     /// Number of consecutive packets sent without data (RFC 4340, Section 7.7).
     #[inline]
     pub(super) fn ndp_run(&self) -> u64 {
         self.ndp_run
     }
+
     /// Accounts for a packet being sent.
     #[inline]
     pub(super) fn on_sent(&mut self, has_data: bool) {
         self.ndp_run = if has_data { 0 } else { self.ndp_run + 1 };
     }
+
     /// Called for each packet that both ends permit to have short sequence numbers. Returns `true` if it may
     /// have them, given both ends' windows.
     #[inline]

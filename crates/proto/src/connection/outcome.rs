@@ -29,6 +29,7 @@ impl Connection {
         }
         self.closing.finish(&mut self.fx, ending);
     }
+
     /// Resets the connection because of a packet of the peer, if that requires a Reset.
     pub(super) fn reset_for(&mut self, reset: Option<Reset>) -> ControlFlow<()> {
         let Some(reset) = reset else { return Continue(()) };
@@ -36,6 +37,7 @@ impl Connection {
         self.finish(ending);
         Break(())
     }
+
     /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection.
     pub(super) fn abort_with(&mut self, error: ConnectionError) {
         let may_reset = self.handshake.validation.allows(PacketType::Reset);

@@ -17,12 +17,14 @@ impl Connection {
         let kind = Kind::Request { service_code: self.cx.config.service_code };
         self.handshake_packet(now, kind)
     }
+
     /// Creates a Response to the last Request.
     pub(super) fn response_packet(&mut self, now: Instant) -> Transmit {
         let ack = self.cx.sequence.numbers.gsr();
         let kind = Kind::Response { ack, service_code: self.cx.config.service_code };
         self.handshake_packet(now, kind)
     }
+
     fn handshake_packet(&mut self, now: Instant, kind: Kind) -> Transmit {
         let sequence = self.cx.sequence.numbers.gss().next();
         let mut options = Options::new();
@@ -42,6 +44,7 @@ impl Connection {
         self.cx.rtt.on_handshake_sent(now, sequence);
         transmit
     }
+
     /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
     /// `room`: number of bytes of options and data that may be sent to an address that is not validated.
     fn handshake_data(
@@ -71,6 +74,7 @@ impl Connection {
         // one, whose Response had the data.
         if data.is_empty() || fits(data.len()) { data } else { Payload::EMPTY }
     }
+
     /// Creates a Listen packet; its sequence number, 0, is outside the connection's (RFC 5596, Section
     /// 2.2.1).
     pub(super) fn listen_packet(&mut self, now: Instant) -> Transmit {
@@ -101,6 +105,7 @@ impl Connection {
             if self.cx.state == State::CloseReq { Kind::CloseReq { ack } } else { Kind::Close { ack } };
         self.emit(now, kind, options, Payload::EMPTY, Ecn::NotEct)
     }
+
     /// Creates the Reset that ends the connection.
     pub(super) fn reset_packet(&mut self, now: Instant, reset: Reset, ack: SeqNo) -> Transmit {
         let room = self.handshake.validation.room(PacketType::Reset);
@@ -123,6 +128,7 @@ impl Connection {
         };
         self.emit(now, kind, Options::new(), Payload::EMPTY, Ecn::NotEct)
     }
+
     /// Creates a Sync with a challenge, to be sent to the client's presumed address.
     pub(crate) fn challenge(&mut self, now: Instant, challenge: u64) -> Transmit {
         let mut options = Options::new();
@@ -131,6 +137,7 @@ impl Connection {
         self.fx.statistics.syncs_sent += 1;
         self.emit(now, Kind::Sync { ack }, options, Payload::EMPTY, Ecn::NotEct)
     }
+
     /// Creates the pending path MTU probe, if congestion control permits a packet.
     pub(super) fn path_probe(&mut self, now: Instant) -> Option<Transmit> {
         let (size, is_vital) = self.mtu.probe()?;

@@ -22,6 +22,7 @@ impl Connection {
         let resized = self.mtu.on_too_big(now, &self.cx, &mut self.fx, limit);
         self.resize(now, resized);
     }
+
     /// Reports that this host refused to send a packet for its size, without a limit. `assumed`: the largest
     /// datagram to send from now on, if the connection does not discover the path MTU itself.
     pub fn handle_too_large(&mut self, now: Instant, assumed: usize) {
@@ -41,12 +42,14 @@ impl Connection {
         self.change_path(now, change, None);
         self.announce_path(now);
     }
+
     /// As [`Connection::path_changed`], from one path to another. `Restore` stores the state of the first and
     /// restores the second's; at most four paths are stored.
     pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathId, to: PathId) {
         self.change_path(now, change, Some((from, to)));
         self.announce_path(now);
     }
+
     /// Announces this client's new path to the server; during the handshake, by another Request.
     fn announce_path(&mut self, now: Instant) {
         if self.cx.state == State::Request {
@@ -78,6 +81,7 @@ impl Connection {
             self.recall(now, known);
         }
     }
+
     fn path_state(&mut self, now: Instant, name: PathId) -> PathState {
         PathState {
             name,
@@ -87,6 +91,7 @@ impl Connection {
             congestion: self.congestion.leave_path(now),
         }
     }
+
     /// Discards all path state.
     fn forget_path(&mut self, now: Instant) {
         self.cx.rtt.forget();
@@ -99,12 +104,14 @@ impl Connection {
         self.restart_congestion(now);
         self.resize(now, Some(self.mtu.max_datagram()));
     }
+
     /// Restarts both half-connections under the same CCIDs.
     fn restart_congestion(&mut self, now: Instant) {
         if self.congestion.is_started() {
             self.start_congestion(now);
         }
     }
+
     fn recall(&mut self, now: Instant, known: PathState) {
         if let Some(rtt) = known.rtt {
             self.cx.rtt.recall(now, rtt);

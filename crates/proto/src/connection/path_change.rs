@@ -43,6 +43,7 @@ impl KnownPaths {
         }
         self.0.push(path_state);
     }
+
     /// Removes the state of a path, if it is stored.
     pub(super) fn take(&mut self, name: PathId) -> Option<PathState> {
         let index = self.0.iter().position(|path| path.name == name)?;

@@ -28,6 +28,7 @@ impl Profile {
         let preferences = Arc::new(preferences(&config));
         Ok(Self(Arc::new(Contents { config, preferences })))
     }
+
     pub(super) fn preferences(&self) -> Arc<Preferences> {
         self.0.preferences.clone()
     }

@@ -36,6 +36,7 @@ impl Connection {
         // From Step 8 on the packet counts as received, no matter which step ends its processing.
         let _ = self.process(now, meta, packet);
     }
+
     /// Steps 1 to 7: validates the packet.
     fn check(&mut self, now: Instant, packet: &mut Packet) -> Step {
         self.step1_check_header(packet)?;
@@ -46,6 +47,7 @@ impl Connection {
         self.step6_check_sequence(now, packet)?;
         self.step7_check_type(now, packet)
     }
+
     /// Steps 8 to 16: processes a valid packet.
     fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: &mut Packet) -> Step {
         let findings = self.step8_process_options(now, meta, packet)?;
@@ -243,6 +245,7 @@ impl Connection {
             self.handshake.answer_partopen(&mut self.fx, packet);
         }
     }
+
     /// Step 12: a Response in PARTOPEN means that the acknowledgement was lost; a packet from a
     /// server in OPEN completes the handshake.
     fn step12_process_partopen(&mut self, now: Instant, packet: &Packet) -> Step {

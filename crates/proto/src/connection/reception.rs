@@ -47,18 +47,22 @@ impl Reception {
             lateness: LatenessMeter::new(),
         }
     }
+
     fn has_room(&self, size: usize) -> bool {
         self.datagrams < self.limits.max_datagrams && self.bytes + size <= self.limits.max_bytes
     }
+
     /// Number of queued datagrams, and of their bytes.
     pub(super) fn waiting(&self) -> (usize, usize) {
         (self.datagrams, self.bytes)
     }
+
     /// `true` if three quarters of the receive queue are in use.
     fn is_filling(&self) -> bool {
         let is_filling = |used: usize, limit: usize| used >= limit - limit / 4;
         is_filling(self.datagrams, self.limits.max_datagrams) || is_filling(self.bytes, self.limits.max_bytes)
     }
+
     /// Accounts for a datagram that was queued for the application, or for resequencing.
     pub(super) fn on_queued(&mut self, event: &Event) {
         if let Some(size) = datagram_len(event) {
@@ -66,6 +70,7 @@ impl Reception {
             self.bytes += size;
         }
     }
+
     /// Accounts for an event that the application takes.
     #[inline]
     pub(super) fn on_taken(&mut self, event: &Event) {
@@ -74,6 +79,7 @@ impl Reception {
             self.bytes -= size;
         }
     }
+
     /// Adds the Slow Receiver option to an acknowledgement if it is due.
     pub(super) fn write_slow_receiver(&mut self, now: Instant, rtt: Duration, options: &mut Options) {
         if !self.slow && !self.is_filling() {
@@ -84,14 +90,17 @@ impl Reception {
             options.push(DccpOption::SlowReceiver);
         }
     }
+
     /// Stops delivering datagrams to the application, for good.
     pub(super) fn stop(&mut self) {
         self.listening = false;
     }
+
     /// Sets whether the application, or the driver, cannot keep up.
     pub(super) fn set_slow(&mut self, slow: bool) {
         self.slow = slow;
     }
+
     /// Reason for which data cannot be delivered, if any.
     #[inline]
     pub(super) fn objection(
@@ -118,20 +127,24 @@ impl Reception {
         }
         (!self.has_room(size)).then_some(DropCode::ReceiveBuffer)
     }
+
     /// Queues a datagram for the application.
     #[inline]
     pub(super) fn deliver(&mut self, fx: &mut Effects, event: Event) {
         self.on_queued(&event);
         hand_over(fx, event);
     }
+
     /// Measures the lateness of a packet that has just arrived for the first time.
     pub(super) fn measure_lateness(&mut self, arrival: Instant, sequence: SeqNo) {
         self.lateness.on_packet(arrival, sequence.unwrap_or_first(self.lateness.next_sequence()));
     }
+
     /// The measured lateness.
     pub(super) fn lateness_meter(&mut self) -> &mut LatenessMeter {
         &mut self.lateness
     }
+
     /// Lateness of the overtaken packets so far.
     pub(super) fn lateness(&self) -> LatenessSummary {
         self.lateness.summary()

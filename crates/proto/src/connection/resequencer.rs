@@ -82,16 +82,19 @@ impl Resequencer {
         let (delivery, detection) = (Delivery::new(config, first), DetectionQueue::new(config, first));
         (delivery.is_some() || detection.is_some()).then(|| Box::new(Self { delivery, detection }))
     }
+
     /// Time at which the next packet has waited long enough.
     pub(super) fn next_timer(&self) -> Instant {
         let delivery = self.delivery.as_ref().and_then(|delivery| delivery.buffer.poll_timeout());
         let detection = self.detection.as_ref().and_then(|detection| detection.buffer.poll_timeout());
         delivery.into_iter().chain(detection).min().unwrap_or(Instant::FAR_FUTURE)
     }
+
     /// `true` if losses are detected in order rather than on arrival.
     pub(super) fn detects_losses(&self) -> bool {
         self.detection.is_some() || self.delivery.as_ref().is_some_and(|delivery| delivery.detects_losses)
     }
+
     /// Updates D_max with the receiver's measurements, taken with each feedback, and the connection's
     /// round-trip time.
     pub(super) fn on_measured(&mut self, now: Instant, measured: &ReceiverSnapshot, rtt: Option<Duration>) {
@@ -102,16 +105,19 @@ impl Resequencer {
             delivery.on_measured(measured, rtt);
         }
     }
+
     /// `true` if a packet must wait for data that it may have overtaken.
     pub(super) fn holds(&self, sequence: SeqNo, not_missed: u64) -> bool {
         self.delivery.as_ref().is_some_and(|delivery| delivery.holds(sequence, not_missed))
     }
+
     /// `true` if data with that number would now be discarded as late.
     pub(super) fn discards(&self, sequence: SeqNo) -> bool {
         self.delivery.as_ref().is_some_and(|delivery| {
             !delivery.delivers_late && delivery.place(sequence) < delivery.buffer.next_sequence()
         })
     }
+
     pub(super) fn snapshot(&self) -> ReorderSnapshot {
         match (&self.delivery, &self.detection) {
             (Some(delivery), _) => delivery.snapshot(),
@@ -126,6 +132,7 @@ impl Resequencer {
             delivery.adapt(now, lateness);
         }
     }
+
     /// Queues the packet for loss detection after RACK. Returns `true` if it is processed now instead.
     /// `shown`: the packet, in the form passed to a CCID.
     #[must_use]
@@ -148,6 +155,7 @@ impl Resequencer {
         detection.buffer.on_packet_behind(now, sequence, not_missed, size, queued);
         false
     }
+
     /// Determines whether the packet waits for preceding ones. `not_missed`: its NDP Count.
     pub(super) fn place(&mut self, packet: &Packet, not_missed: u64) -> Placement {
         let Some(delivery) = &mut self.delivery else {
@@ -164,6 +172,7 @@ impl Resequencer {
         }
         Placement::Waits(sequence)
     }
+
     /// Queues a packet with `size` bytes of data at its place.
     pub(super) fn queue(&mut self, now: Instant, place: u64, not_missed: u64, size: usize, waiting: Waiting) {
         if let Some(delivery) = &mut self.delivery {
@@ -171,6 +180,7 @@ impl Resequencer {
             delivery.buffer.on_packet_behind(now, place, not_missed, size, waiting);
         }
     }
+
     /// Returns the next packet to be processed by loss detection after RACK, if one is due, and its arrival
     /// time. Loss detection finds missing packets from the next packet's number.
     pub(super) fn next_detected(&mut self, now: Instant) -> Option<(Instant, QueuedPacket)> {
@@ -181,6 +191,7 @@ impl Resequencer {
             }
         }
     }
+
     /// Returns the next packet to be delivered, if one is due, and its arrival time.
     pub(super) fn next_delivered(&mut self, now: Instant) -> Option<(Instant, Waiting)> {
         let delivery = self.delivery.as_mut()?;
@@ -190,6 +201,7 @@ impl Resequencer {
             }
         }
     }
+
     /// `true` if loss detection processes packets when they are delivered.
     pub(super) fn detects_by_delivery(&self) -> bool {
         self.delivery.as_ref().is_some_and(|delivery| delivery.detects_losses)

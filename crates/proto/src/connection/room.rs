@@ -39,10 +39,12 @@ impl Room {
     pub(super) fn new(packet_type: PacketType, max_datagram: usize, constants: usize) -> Self {
         Self { packet_type, limit: max_datagram + OVERHEAD, constants }
     }
+
     /// Number of bytes of options that every packet of that type carries now.
     pub(super) fn constants(&self) -> usize {
         self.constants
     }
+
     /// `true` if a datagram of `size` bytes and `options` bytes of options, besides those that every packet
     /// carries, fit into one packet. Room for options is whole words, as options are padded (RFC 4340,
     /// Section 5.1).
@@ -50,6 +52,7 @@ impl Room {
         let beside = self.limit.saturating_sub(self.packet_type.fixed_header_len(true) + size) & !3;
         options + self.constants <= beside
     }
+
     /// Number of bytes of reports that fit in addition to `options` in the longest header, on a packet
     /// without data that the path carries. Every path is assumed to carry the least packet that IPv4
     /// guarantees.

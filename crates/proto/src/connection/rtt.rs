@@ -43,18 +43,22 @@ impl RoundTripTime {
     pub(crate) fn best(&self) -> Option<Duration> {
         self.smoothed
     }
+
     /// The estimate, or the RFC's default.
     pub(crate) fn or_default(&self) -> Duration {
         self.smoothed.unwrap_or(DEFAULT_RTT)
     }
+
     /// Discards the estimate after a change of path. A received Timestamp is still echoed.
     pub(crate) fn forget(&mut self) {
         *self = Self { to_echo: self.to_echo, ..Self::default() };
     }
+
     /// Restores the round-trip time of a path used before.
     pub(crate) fn recall(&mut self, now: Instant, rtt: Duration) {
         (self.smoothed, self.measured) = (Some(rtt), Some(now));
     }
+
     /// Records a sent Request or Response.
     pub(crate) fn on_handshake_sent(&mut self, now: Instant, sequence: SeqNo) {
         if self.handshake.len() == HANDSHAKE_PACKETS {
@@ -62,6 +66,7 @@ impl RoundTripTime {
         }
         self.handshake.push_back((sequence, now));
     }
+
     /// Takes a sample from the answer to a Request or Response.
     pub(crate) fn on_handshake_answered(&mut self, now: Instant, ack: SeqNo) {
         let sent = core::mem::take(&mut self.handshake).into_iter().find(|(sequence, _)| *sequence == ack);
@@ -70,6 +75,7 @@ impl RoundTripTime {
             self.is_preliminary = true;
         }
     }
+
     /// Adopts the HC-sender's estimate, after an acknowledgement of data.
     pub(crate) fn on_sender_estimate(&mut self, now: Instant, rtt: Option<Duration>) {
         if rtt.is_some() {
@@ -77,10 +83,12 @@ impl RoundTripTime {
             self.measured = Some(now);
         }
     }
+
     /// Records a Timestamp option, which the next packet echoes.
     pub(crate) fn on_timestamp(&mut self, now: Instant, timestamp: u32) {
         self.to_echo = Some((timestamp, now));
     }
+
     /// Processes a Timestamp Echo option: returns the sample, if it is plausible.
     pub(crate) fn on_timestamp_echo(
         &mut self,
@@ -101,11 +109,13 @@ impl RoundTripTime {
             sample
         })
     }
+
     /// `true` if a Timestamp Echo option is pending.
     #[inline]
     pub(crate) fn owes_echo(&self) -> bool {
         self.to_echo.is_some()
     }
+
     /// Adds the pending Timestamp Echo option, if any.
     pub(crate) fn write_echo(&mut self, now: Instant, options: &mut Options) {
         let Some((timestamp, received)) = self.to_echo.take() else { return };
@@ -116,16 +126,19 @@ impl RoundTripTime {
         };
         options.push(DccpOption::TimestampEcho { timestamp, elapsed });
     }
+
     /// `true` if an acknowledgement should carry a Timestamp, as the last measurement is old.
     pub(crate) fn needs_timestamp(&self, now: Instant) -> bool {
         let last = self.measured.max(self.timestamp_sent);
         last.is_none_or(|last| now - last >= self.or_default() * RTTS_PER_TIMESTAMP)
     }
+
     /// Creates a Timestamp option for a packet that leaves now.
     pub(crate) fn timestamp(&mut self, now: Instant) -> DccpOption {
         self.timestamp_sent = Some(now);
         DccpOption::Timestamp(to_units(now))
     }
+
     fn on_sample(&mut self, now: Instant, sample: Duration) {
         self.measured = Some(now);
         // The gain of TCP's smoothed round-trip time (RFC 6298, Section 2.3).

@@ -59,6 +59,7 @@ impl SequenceNumbers {
             iss_is_floor: true,
         }
     }
+
     /// Initializes ISR and GSR from the peer's first valid packet, a Request or a Response.
     pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
         self.isr = isr;
@@ -66,15 +67,18 @@ impl SequenceNumbers {
         self.acknowledgeable = isr;
         self.isr_is_floor = true;
     }
+
     /// Marks a packet as acknowledgeable, once its options are processed (RFC 4340, Section 7.4).
     pub(crate) fn on_processed(&mut self, sequence: SeqNo) {
         self.acknowledgeable = self.acknowledgeable.max(sequence);
     }
+
     /// The Acknowledgement Number of an acknowledgement: GSR, unless the newest packet was not allowed in the
     /// state or at this end, so that it was not processed.
     pub(crate) fn acknowledgeable(&self) -> SeqNo {
         self.acknowledgeable
     }
+
     /// Allocates the number of the next packet to send.
     pub(crate) fn take_next(&mut self) -> SeqNo {
         self.gss = self.gss.next();
@@ -83,38 +87,49 @@ impl SequenceNumbers {
         }
         self.gss
     }
+
     pub(crate) fn iss(&self) -> SeqNo {
         self.iss
     }
+
     pub(crate) fn gss(&self) -> SeqNo {
         self.gss
     }
+
     pub(crate) fn isr(&self) -> SeqNo {
         self.isr
     }
+
     pub(crate) fn gsr(&self) -> SeqNo {
         self.gsr
     }
+
     pub(crate) fn gar(&self) -> SeqNo {
         self.gar
     }
+
     pub(crate) fn osr(&self) -> SeqNo {
         self.osr
     }
+
     /// Sets OSR, the first number received in OPEN.
     pub(crate) fn set_osr(&mut self, osr: SeqNo) {
         self.osr = osr;
     }
+
     pub(crate) fn local_window(&self) -> u64 {
         self.local_window
     }
+
     pub(crate) fn remote_window(&self) -> u64 {
         self.remote_window
     }
+
     /// Sets the Sequence Window feature of this end.
     pub(crate) fn set_local_window(&mut self, window: u64) {
         self.local_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);
     }
+
     /// Sets the Sequence Window feature of the peer.
     pub(crate) fn set_remote_window(&mut self, window: u64) {
         self.remote_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);
@@ -125,23 +140,28 @@ impl SequenceNumbers {
         let swl = self.gsr.next().sub(self.remote_window / 4);
         if self.isr_is_floor { swl.max(self.isr) } else { swl }
     }
+
     /// Sequence Number Window High.
     pub(crate) fn swh(&self) -> SeqNo {
         self.gsr.add(self.remote_window - self.remote_window / 4)
     }
+
     /// Acknowledgement Number Window Low.
     pub(crate) fn awl(&self) -> SeqNo {
         let awl = self.gss.next().sub(self.local_window);
         if self.iss_is_floor { awl.max(self.iss) } else { awl }
     }
+
     /// Acknowledgement Number Window High: the last number sent.
     pub(crate) fn awh(&self) -> SeqNo {
         self.gss
     }
+
     /// `true` if `ack` is in [AWL, AWH].
     pub(crate) fn is_ack_in_window(&self, ack: SeqNo) -> bool {
         is_within(ack, self.awl(), self.awh())
     }
+
     /// `true` if `sequence` is in [SWL, SWH].
     pub(crate) fn is_in_window(&self, sequence: SeqNo) -> bool {
         is_within(sequence, self.swl(), self.swh())
@@ -154,6 +174,7 @@ impl SequenceNumbers {
             *ack = SeqNo::extend(ack.low24(), self.gss);
         }
     }
+
     /// The test of Step 6 for all packets but Sync and SyncAck (RFC 4340, Section 7.5.3).
     pub(crate) fn is_valid(&self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) -> bool {
         let ends_connection =
@@ -164,12 +185,14 @@ impl SequenceNumbers {
         }
         self.is_in_window(sequence) && ack.is_none_or(|ack| self.is_ack_in_window(ack))
     }
+
     /// The test of Step 5 for Sync and SyncAck. `strict`: the connection is active, so the sequence number
     /// must not be beyond the window (RFC 4340, Section 7.5.3).
     pub(crate) fn is_valid_sync(&self, sequence: SeqNo, ack: SeqNo, strict: bool) -> bool {
         self.is_ack_in_window(ack)
             && if strict { self.is_in_window(sequence) } else { !sequence.is_before(self.swl()) }
     }
+
     /// The Sequence Window to request after a Sync that names the packet `ack`, if the one in force is too
     /// small for packets that others overtake (RFC 4340, Section 7.5.2).
     ///
@@ -184,6 +207,7 @@ impl SequenceNumbers {
         let wanted = per_rtt.saturating_mul(PACKETS_PER_RTT_FACTOR);
         (wanted > self.local_window).then(|| bounded_growth(self.local_window, wanted))
     }
+
     /// Updates GSR and, except for Syncs, GAR from a valid packet.
     pub(crate) fn on_valid(&mut self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) {
         if sequence.is_after(self.gsr) {
@@ -222,6 +246,7 @@ impl WindowWatch {
     pub(crate) fn new(now: Instant, sequence: SeqNo) -> Self {
         Self { mark: sequence, marked_at: now }
     }
+
     /// Accounts for a sent packet. Returns the requested window, if it is larger than `window`.
     pub(crate) fn on_sent(
         &mut self,
@@ -280,11 +305,13 @@ impl Sequencing {
             numbers,
         }
     }
+
     /// Initializes the numbers from the peer's first valid packet.
     pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
         self.numbers.start_receiving(isr);
         self.duplicates = Duplicates::new(isr);
     }
+
     /// Accounts for a sent packet. Returns the Sequence Window to request, if the one in force is too small.
     pub(crate) fn on_sent(
         &mut self,
@@ -302,6 +329,7 @@ impl Sequencing {
         }
         self.watch.on_sent(now, sequence, self.numbers.local_window(), rtt)
     }
+
     /// Called after an acknowledgement. Returns `true` if it acknowledges data sent since the last such call.
     pub(crate) fn take_data_acked(&mut self) -> bool {
         let is_news = self.unmeasured_data.is_some_and(|first| !first.is_after(self.numbers.gar));
@@ -310,6 +338,7 @@ impl Sequencing {
         }
         is_news
     }
+
     /// `true` if another packet with data may be sent. An acknowledgement of a packet that is a whole
     /// Sequence Window old would be invalid, so no more packets may be in flight: RFC 4340, Section 7.5.2
     /// forbids sending more per round-trip time. An eighth is reserved for packets without data.
@@ -320,14 +349,17 @@ impl Sequencing {
         let under_way = self.numbers.gss.distance_from(base).unsigned_abs();
         !is_under_way || under_way < window - window / 8
     }
+
     /// Records the arrival of a valid packet.
     pub(crate) fn on_valid(&mut self, now: Instant) {
         self.last_valid = Some(now);
     }
+
     /// Arrival time of the last valid packet.
     pub(crate) fn last_valid(&self) -> Option<Instant> {
         self.last_valid
     }
+
     /// `true` if the connection is active: a valid packet came within three round-trip times (RFC 4340,
     /// Section 7.5.3).
     pub(crate) fn is_active(&self, now: Instant, rtt: Duration) -> bool {

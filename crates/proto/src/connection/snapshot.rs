@@ -70,19 +70,23 @@ impl Connection {
     pub fn reordering(&self) -> Option<ReorderSnapshot> {
         self.resequencer.as_ref().map(|resequencer| resequencer.snapshot())
     }
+
     /// Lateness of the overtaken packets so far.
     pub fn lateness(&self) -> LatenessSummary {
         self.reception.lateness()
     }
+
     /// State of the HC-sender alone, for observation.
     pub fn sender_snapshot(&self) -> SenderSnapshot {
         self.congestion.sender_snapshot()
     }
+
     /// Returns memory that the handshake, or traffic, has left behind, for connections that are idle. It is
     /// allocated again when it is needed.
     pub fn shrink_to_fit(&mut self) {
         self.fx.shrink_to_fit();
     }
+
     /// Current state, for observation.
     pub fn snapshot(&self) -> ConnectionSnapshot {
         ConnectionSnapshot {

@@ -35,11 +35,13 @@ impl State {
     pub const fn is_at_least_open(self) -> bool {
         matches!(self, Self::Open | Self::CloseReq | Self::Closing | Self::TimeWait)
     }
+
     /// `true` if application data may be sent in this state. A client in REQUEST and a server in RESPOND may
     /// only send them with the handshake packets.
     pub const fn may_send_data(self) -> bool {
         matches!(self, Self::PartOpen | Self::Open)
     }
+
     /// `true` if the peer's sequence numbers are known and the connection is not over.
     pub const fn is_synchronized(self) -> bool {
         matches!(self, Self::Respond | Self::PartOpen | Self::Open | Self::CloseReq | Self::Closing)

@@ -58,28 +58,34 @@ impl Subflow {
     pub(super) fn enable(&mut self) {
         self.0.get_or_insert_default();
     }
+
     /// The connection is not, or no longer, a subflow.
     pub(super) fn disable(&mut self) {
         self.0 = None;
     }
+
     /// `true` if the connection is a subflow.
     #[inline]
     pub(super) fn is_enabled(&self) -> bool {
         self.0.is_some()
     }
+
     /// The options for sent packets.
     pub(super) fn outgoing(&mut self) -> Option<&mut OutgoingOptions> {
         self.0.as_mut().map(|exchange| &mut exchange.outgoing)
     }
+
     /// Removes the options of the last valid packet.
     pub(super) fn take_incoming(&mut self) -> Option<IncomingOptions> {
         self.0.as_mut()?.incoming.take()
     }
+
     /// `true` if an Ack is pending for options.
     #[inline]
     pub(super) fn owes_ack(&self) -> bool {
         self.0.as_ref().is_some_and(|exchange| !exchange.outgoing.next_ack.is_empty())
     }
+
     /// `true` if datagrams wait outside the connection.
     #[inline]
     pub(super) fn has_more(&self) -> bool {
@@ -122,6 +128,7 @@ impl Subflow {
             PacketType::Sync | PacketType::SyncAck | PacketType::Listen => 0,
         }
     }
+
     /// Number of bytes that features leave to the options of the handshake on a Response, which may be no
     /// longer than three times the Request.
     pub(super) fn reserved_on(&self, packet_type: PacketType) -> usize {
@@ -130,6 +137,7 @@ impl Subflow {
             _ => 0,
         }
     }
+
     /// Adds the options to a packet that is about to leave.
     pub(super) fn write(&mut self, state: State, packet_type: PacketType, options: &mut Options) {
         let Some(exchange) = &mut self.0 else { return };

@@ -36,26 +36,31 @@ impl SyncState {
             probing: Backoff::new(Duration::ZERO),
         }
     }
+
     /// Requests a Sync that answers an invalid packet, subject to the rate limit.
     pub(crate) fn request_sync(&mut self, now: Instant, ack: SeqNo) {
         if self.limit.take(now) {
             self.sync = Some(ack);
         }
     }
+
     /// Acknowledgements are missing: returns the time to wait for one before sending a Sync.
     pub(crate) fn start_probing(&mut self, rtt: Duration) -> Duration {
         self.probing = Backoff::new(rtt.max(Duration::from_millis(1)) * PROBE_INTERVAL_IN_RTT);
         self.probing.take()
     }
+
     /// Requests a Sync, which elicits an acknowledgement, with GSR; returns the time to wait now.
     pub(crate) fn probe(&mut self, gsr: SeqNo) -> Duration {
         self.sync = Some(gsr);
         self.probing.take()
     }
+
     /// Requests a Sync that acknowledges `named`, to elicit the peer's current state.
     pub(crate) fn ask(&mut self, named: SeqNo) {
         self.sync = Some(named);
     }
+
     /// Requests a SyncAck that answers a valid Sync.
     pub(crate) fn request_sync_ack(&mut self, ack: SeqNo) {
         if self.sync_acks.len() == MAX_SYNC_ACKS {
@@ -63,6 +68,7 @@ impl SyncState {
         }
         self.sync_acks.push(ack);
     }
+
     /// Returns the type and Acknowledgement Number of the next Sync or SyncAck to send.
     pub(crate) fn take(&mut self) -> Option<(PacketType, SeqNo)> {
         if !self.sync_acks.is_empty() {
@@ -70,6 +76,7 @@ impl SyncState {
         }
         self.sync.take().map(|ack| (PacketType::Sync, ack))
     }
+
     /// `true` if a Sync or SyncAck is pending.
     pub(crate) fn is_pending(&self) -> bool {
         self.sync.is_some() || !self.sync_acks.is_empty()

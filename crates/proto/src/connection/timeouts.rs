@@ -23,6 +23,7 @@ impl Connection {
         self.fx.queue.expire(now, &mut self.fx.events);
         self.release(now);
     }
+
     /// Time at which [`Connection::run_timers`] has work to do.
     pub(super) fn next_timer(&self) -> Instant {
         let congestion =
@@ -31,6 +32,7 @@ impl Connection {
             self.resequencer.as_ref().map_or(Instant::FAR_FUTURE, |resequencer| resequencer.next_timer());
         self.fx.timers.next().min(congestion).min(reordering).min(self.fx.queue.next_deadline())
     }
+
     fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Request if self.cx.state == State::Invited => {

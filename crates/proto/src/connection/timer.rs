@@ -92,32 +92,39 @@ impl Timers {
     pub(crate) const fn new() -> Self {
         Self { deadlines: [Instant::FAR_FUTURE; Timer::ALL.len()], next: Instant::FAR_FUTURE }
     }
+
     /// Starts or restarts a timer.
     pub(crate) fn set(&mut self, timer: Timer, deadline: Instant) {
         self.deadlines[timer as usize] = deadline;
         self.update();
     }
+
     /// Stops a timer.
     pub(crate) fn stop(&mut self, timer: Timer) {
         self.set(timer, Instant::FAR_FUTURE);
     }
+
     /// Stops all timers.
     pub(crate) fn stop_all(&mut self) {
         *self = Self::new();
     }
+
     /// `true` if the timer is running.
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
         self.deadlines[timer as usize] != Instant::FAR_FUTURE
     }
+
     /// Expiration of a timer.
     #[cfg(test)]
     pub(crate) fn deadline(&self, timer: Timer) -> Instant {
         self.deadlines[timer as usize]
     }
+
     /// Expiration of the next timer; [`Instant::FAR_FUTURE`] if none is running.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
+
     /// Stops and returns a timer that has expired at `now`, in the order of declaration.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
         if self.next > now {
@@ -127,6 +134,7 @@ impl Timers {
         self.stop(due);
         Some(due)
     }
+
     fn update(&mut self) {
         self.next = self.deadlines.iter().copied().min().unwrap_or(Instant::FAR_FUTURE);
     }
@@ -147,18 +155,22 @@ impl Backoff {
     pub(crate) fn new(first: Duration) -> Self {
         Self::within(first, Self::LIMIT)
     }
+
     /// Creates a backoff with that first interval, up to `limit`.
     pub(crate) fn within(first: Duration, limit: Duration) -> Self {
         Self { interval: first.min(limit), limit }
     }
+
     /// The current interval.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
+
     /// Doubles the interval, up to the limit.
     pub(crate) fn back_off(&mut self) {
         self.interval = (self.interval * 2).min(self.limit);
     }
+
     /// Returns the current interval and doubles it.
     pub(crate) fn take(&mut self) -> Duration {
         let interval = self.interval;

@@ -63,6 +63,7 @@ impl Connection {
             _ => None,
         }
     }
+
     /// `true` if the connection, the negotiation of features or congestion control requires an
     /// acknowledgement now.
     #[inline]
@@ -71,6 +72,7 @@ impl Connection {
             || self.cx.features.next_deadline(self.freezing.is_quiet()) <= now
             || self.congestion.feedback_due(now)
     }
+
     /// `true` if the Sequence Window has room for data. If it stays full, the acknowledgements are lost, and
     /// a Sync elicits one (RFC 4340, Section 11.2).
     fn is_within_window(&mut self, now: Instant, size: Option<usize>) -> bool {
@@ -85,6 +87,7 @@ impl Connection {
         }
         !is_full
     }
+
     fn urgent_packet(&mut self, now: Instant) -> Option<Transmit> {
         let transmit = match self.fx.outbound.take_urgent(self.subflow.holds_close())? {
             Urgent::Reset(reset, ack) => self.reset_packet(now, reset, ack),
@@ -153,10 +156,12 @@ impl Connection {
         let queued = self.fx.queue.pop(&mut self.fx.events)?;
         Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
     }
+
     /// `true` if a DataAck has room for a datagram of `size` bytes, these options and all pending reports.
     fn has_room_for_reports(&self, now: Instant, ack: SeqNo, size: usize, options: &Options) -> bool {
         self.room(now, PacketType::DataAck).fits(size, options_len(options) + self.reports_len(ack))
     }
+
     #[inline]
     fn emit_datagram(&mut self, now: Instant, queued: Queued, kind: Kind, options: Options) -> Transmit {
         let size = queued.payload.len();
@@ -167,6 +172,7 @@ impl Connection {
         self.mtu.on_datagram_sent(now, &self.cx, &mut self.fx, size);
         self.emit(now, kind, options, queued.payload, ecn)
     }
+
     /// Creates an Ack.
     fn ack_packet(&mut self, now: Instant) -> Transmit {
         let ack = self.cx.sequence.numbers.acknowledgeable();

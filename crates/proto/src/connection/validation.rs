@@ -24,30 +24,37 @@ impl Validation {
     pub(super) fn pending() -> Self {
         Self { is_pending: true, ..Self::default() }
     }
+
     /// `true` if the peer's address is not validated yet.
     pub(super) fn is_pending(&self) -> bool {
         self.is_pending
     }
+
     /// Reserves room on the Response.
     pub(super) fn reserve(&mut self, bytes: usize) {
         self.reserved = bytes;
     }
+
     /// Number of bytes reserved on the Response.
     pub(super) fn reserved(&self) -> usize {
         self.reserved
     }
+
     /// Accounts for a received packet, valid or not.
     pub(super) fn on_received(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add(bytes.saturating_mul(FACTOR));
     }
+
     /// Accounts for a sent packet.
     pub(super) fn on_sent(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_sub(bytes);
     }
+
     /// The peer's address is validated.
     pub(super) fn complete(&mut self) {
         self.is_pending = false;
     }
+
     /// Number of bytes of options and data that a packet of that type may hold: whole words.
     pub(super) fn room(&self, packet_type: PacketType) -> usize {
         if !self.is_pending {
@@ -56,6 +63,7 @@ impl Validation {
         let taken = packet_type.fixed_header_len(true) + self.reserved;
         self.budget.saturating_sub(taken) & !3
     }
+
     /// `true` if a packet of that type may be sent at all.
     pub(super) fn allows(&self, packet_type: PacketType) -> bool {
         !self.is_pending || self.budget >= packet_type.fixed_header_len(true)

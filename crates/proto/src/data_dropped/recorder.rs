@@ -51,10 +51,12 @@ impl Recorder {
     pub fn new() -> Self {
         Self::default()
     }
+
     /// `true` if there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.drops.is_empty()
     }
+
     /// The packets to be reported, oldest first.
     pub fn drops(&self) -> impl Iterator<Item = DroppedPacket> + '_ {
         self.drops.iter().map(|entry| entry.packet)

@@ -14,9 +14,11 @@ const ROOM: usize = 255;
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }
+
 fn dropped(n: u64, code: DropCode) -> DroppedPacket {
     DroppedPacket { sequence: seq(n), code }
 }
+
 fn blocks(options: &Options) -> Vec<u8> {
     options
         .iter()
@@ -26,14 +28,17 @@ fn blocks(options: &Options) -> Vec<u8> {
         })
         .collect()
 }
+
 fn written(recorder: &mut Recorder, sequence: u64, ack: u64) -> Vec<u8> {
     let mut options = Options::new();
     recorder.write(seq(sequence), seq(ack), ROOM, &mut options);
     blocks(&options)
 }
+
 fn options_of(blocks: &[u8]) -> Options {
     Options::from_vec(vec![DccpOption::DataDropped(OptionBytes::from_slice(blocks))])
 }
+
 fn read(reader: &mut Reader, ack: u64, blocks: &[u8]) -> Vec<DroppedPacket> {
     let mut news = Vec::new();
     reader.read(seq(ack), &options_of(blocks), &mut news).unwrap();

@@ -70,6 +70,7 @@ impl AgeList {
         }
         self.0.push_back((index, number, now));
     }
+
     /// Removes and returns the oldest current entry, if it was added at `latest` or before.
     fn pop(&mut self, latest: Instant, is_current: impl Fn(usize, u64) -> bool) -> Option<usize> {
         while let Some((index, number, since)) = self.0.front().copied() {
@@ -109,15 +110,19 @@ impl Counts {
             time_wait_by_age: AgeList::default(),
         }
     }
+
     pub(super) fn accepted(&self) -> usize {
         self.accepted
     }
+
     pub(super) fn half_open(&self) -> usize {
         self.half_open
     }
+
     pub(super) fn time_wait(&self) -> usize {
         self.time_wait
     }
+
     pub(super) fn sources(&self) -> usize {
         self.by_source.len()
     }
@@ -136,6 +141,7 @@ impl Counts {
             Admission::Granted
         }
     }
+
     /// `true` if a client that has proved its address needs the place of one that has not.
     pub(super) fn is_full(&self, config: &EndpointConfig) -> bool {
         self.accepted >= config.max_accepted
@@ -155,6 +161,7 @@ impl Counts {
         }
         self.count(entry.source, entry.counted, true);
     }
+
     /// Counts a connection again after a possible change of its state.
     pub(super) fn recount<C: Held>(&mut self, entry: &mut Entry<C>) {
         let (was, is) = (entry.counted, entry.standing());
@@ -164,6 +171,7 @@ impl Counts {
             self.count(entry.source, is, true);
         }
     }
+
     fn count(&mut self, source: SourcePrefix, counted: Counted, is_more: bool) {
         let change =
             |number: &mut usize| *number = if is_more { *number + 1 } else { number.saturating_sub(1) };
@@ -185,6 +193,7 @@ impl Counts {
             self.by_source.remove(&source);
         }
     }
+
     /// Removes and returns the half-open connection that has waited longest, if it has since `latest` or
     /// before.
     pub(super) fn pop_half_open(
@@ -206,6 +215,7 @@ impl Counts {
         self.time_wait += 1;
         if self.time_wait > limit { self.time_wait_by_age.pop(Instant::FAR_FUTURE, is_there) } else { None }
     }
+
     pub(super) fn leave_time_wait(&mut self) {
         self.time_wait = self.time_wait.saturating_sub(1);
     }

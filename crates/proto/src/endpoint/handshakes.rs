@@ -37,6 +37,7 @@ impl UsedCookies {
     fn contains(&self, tag: u128) -> bool {
         self.tags.contains(&tag)
     }
+
     fn add(&mut self, now: Instant, tag: u128) {
         while let Some((until, oldest)) = self.expiry.front()
             && (*until <= now || self.expiry.len() >= MAX_USED)
@@ -123,6 +124,7 @@ impl<C: Held> Endpoint<C> {
         self.accept(now, tuple, connection, Counted::HalfOpen);
         Ok(())
     }
+
     fn admission(&self, tuple: &FourTuple<C::Address>) -> Admission {
         self.counts.admission(&self.config, SourcePrefix::of(tuple.address.remote().ip()))
     }
@@ -215,6 +217,7 @@ impl<C: Held> Endpoint<C> {
         self.accept(now, tuple, connection, Counted::Accepted);
         Ok(())
     }
+
     /// The cookie of a packet, if this endpoint created it, with the service and the sequence number of the
     /// Response.
     pub(super) fn returned(
@@ -228,6 +231,7 @@ impl<C: Held> Endpoint<C> {
         let iss = self.secret.initial_sequence(returned.at(), tuple);
         returned.is_genuine(&self.cookies, tuple, service.id, iss).then_some((returned, service, iss))
     }
+
     /// Creates the connection of a Request, and its answer: the same at each call.
     fn respond(
         &self,
@@ -245,6 +249,7 @@ impl<C: Held> Endpoint<C> {
         let (_, response) = connection.poll_transmit(*at, &mut extra, tuple.address)?;
         Some((connection, response.packet))
     }
+
     /// `true` if packets that name the connection would reach another one, and the kind of connection has no
     /// use without an identifier of its own.
     fn has_identifier_of_another(&self, connection: &C) -> bool {

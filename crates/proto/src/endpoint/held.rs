@@ -23,6 +23,7 @@ impl Address for SocketAddr {
     fn remote(&self) -> SocketAddr {
         *self
     }
+
     fn local(&self) -> Option<SocketAddr> {
         None
     }

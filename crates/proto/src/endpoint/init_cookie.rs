@@ -67,6 +67,7 @@ impl Remembered {
         let at = Instant::from_nanos(now.as_nanos() >> UNIT_BITS << UNIT_BITS);
         (kept.encoded_len() <= REQUEST_LEN + MAX_OPTIONS_LEN).then_some(Self { at, request: kept })
     }
+
     /// Number of bytes of options that its cookie takes.
     pub(super) fn cookie_len(&self) -> usize {
         let data = FIXED_LEN + self.request.encoded_len() - REQUEST_LEN;
@@ -107,6 +108,7 @@ impl CookieJar {
     pub(super) fn new(secret: Secret) -> Self {
         Self(secret)
     }
+
     /// The cookie for a Request, in as many options as necessary. `listener` identifies the configuration
     /// that answers it.
     pub(super) fn bake<A: Address>(
@@ -137,6 +139,7 @@ impl CookieJar {
             .collect();
         options.into_iter()
     }
+
     fn authenticate<A: Address>(
         &self,
         tuple: &FourTuple<A>,
@@ -180,6 +183,7 @@ impl Returned {
             .iter()
             .any(|option| matches!(option, DccpOption::InitCookie(_)) && option.counts_on(packet_type))
     }
+
     /// Reads the cookie of a packet; `None` if it cannot be a valid one.
     pub(super) fn read(now: Instant, packet: &Packet) -> Option<Self> {
         let mut bytes = Vec::new();
@@ -205,14 +209,17 @@ impl Returned {
             options: options.to_vec(),
         })
     }
+
     /// Arrival time of the Request.
     pub(super) fn at(&self) -> Instant {
         self.at
     }
+
     /// Identifies the cookie among all authentic ones.
     pub(super) fn tag(&self) -> u128 {
         self.tag
     }
+
     /// `true` if this endpoint created it, for these addresses and ports and this listener.
     pub(super) fn is_genuine<A: Address>(
         &self,
@@ -226,6 +233,7 @@ impl Returned {
         // Compare the whole value, so that timing does not reveal the length of a correct prefix.
         jar.authenticate(tuple, listener, iss, &contents) ^ self.tag == 0
     }
+
     /// Restores the Request.
     pub(super) fn remembered<A>(&self, tuple: &FourTuple<A>) -> Option<Remembered> {
         let bare = Packet {

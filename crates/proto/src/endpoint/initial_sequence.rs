@@ -79,26 +79,31 @@ impl Secret {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         Self([mix(seed.wrapping_add(STEP)), mix(seed.wrapping_add(STEP.wrapping_mul(2)))], None)
     }
+
     /// A secret of the first 16 of some unpredictable bytes.
     pub(super) fn from_bytes<const N: usize>(bytes: [u8; N]) -> Self {
         const { assert!(N >= 16) };
         let word = |at: usize| bytes[at..at + 8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
         Self([word(0), word(8)], None)
     }
+
     /// The initial sequence number of a connection that starts now.
     pub(super) fn initial_sequence<A: Address>(&self, now: Instant, tuple: &FourTuple<A>) -> SeqNo {
         let ticks = now.as_nanos() / TICK_NANOS;
         let base = self.1.unwrap_or_else(|| self.hash_words(&tuple.words()));
         SeqNo::new(base.wrapping_add(ticks))
     }
+
     /// Sets the initial sequence numbers from now on to `base` plus the clock.
     pub(super) fn set_base(&mut self, base: u64) {
         self.1 = Some(base);
     }
+
     /// Start of the `attempt`th search for a free port.
     pub(super) fn port_offset(&self, attempt: u64) -> u64 {
         self.hash_words(&[attempt])
     }
+
     /// A number unique to the connection, for some purpose.
     pub(super) fn number<A: Address>(&self, purpose: u64, tuple: &FourTuple<A>, initial: SeqNo) -> u64 {
         let mut words = tuple.words();
@@ -106,6 +111,7 @@ impl Secret {
         words.push(initial.value());
         self.hash_words(&words)
     }
+
     /// A number for a connection with the peer that has that public key.
     pub(super) fn number_for_key<A: Address>(
         &self,
@@ -119,19 +125,23 @@ impl Secret {
         // Either half could be used.
         hash as u64
     }
+
     /// The `count`th challenge, to one side of two.
     pub(super) fn challenge(&self, purpose: u64, count: u64, side: u64) -> u64 {
         self.hash_words(&[purpose, count, side])
     }
+
     /// A seed for a hash table.
     pub(super) fn hash_seed(&self) -> u64 {
         self.hash_words(&[])
     }
+
     /// A number for an address, independent of the ports.
     pub(super) fn address_hash(&self, ip: IpAddr) -> u64 {
         let [high, low] = address_words(ip);
         self.hash_words(&[high, low, u64::from(ip.is_ipv6()), 0])
     }
+
     /// The secret of one purpose in one period of time; it reveals nothing about this one.
     pub(super) fn derive(&self, purpose: u64, period: u64) -> Self {
         let [k0, k1] = self.0;
@@ -141,6 +151,7 @@ impl Secret {
         let hash = hasher.finish128();
         Self([hash.h1, hash.h2], None)
     }
+
     /// An authenticator of `words` and `bytes`: 128 bits of SipHash-2-4, which is designed for that.
     pub(super) fn authenticate(&self, words: &[u64], bytes: &[u8]) -> u128 {
         let [k0, k1] = self.0;
@@ -152,6 +163,7 @@ impl Secret {
         let hash = hasher.finish128();
         u128::from(hash.h1) << 64 | u128::from(hash.h2)
     }
+
     /// SipHash-2-4 of whole words (Aumasson and Bernstein, 2012).
     fn hash_words(&self, words: &[u64]) -> u64 {
         let [k0, k1] = self.0;

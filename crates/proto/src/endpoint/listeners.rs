@@ -48,10 +48,12 @@ impl<S> Listeners<S> {
         }
         Ok(())
     }
+
     /// Closes a port. Returns `true` if it was open.
     pub(super) fn remove(&mut self, port: u16) -> bool {
         self.by_port.remove(&port).is_some()
     }
+
     /// The configuration for a Request, or the reason for refusing it.
     pub(super) fn find(&self, port: u16, service_code: ServiceCode) -> Result<&Service<S>, Reset> {
         let services = self.by_port.get(&port).ok_or(Reset::new(ResetCode::ConnectionRefused))?;

@@ -77,6 +77,7 @@ impl Challenge {
     fn new(challenge: u64) -> Self {
         Self { challenge, is_due: true, asked: None }
     }
+
     fn take_due(&mut self, now: Instant) -> Option<u64> {
         let is_due = core::mem::take(&mut self.is_due);
         is_due.then(|| {
@@ -155,6 +156,7 @@ impl Endpoint<Connection> {
     pub fn set_mobility_secret(&mut self, entropy: [u8; 32]) {
         self.common.secret = Some(MobilitySecret::new(entropy));
     }
+
     /// Creates the mobility secret for connections with that configuration, if necessary.
     pub(super) fn prepare_for(&mut self, config: &Config) {
         if config.mobility.is_some() && self.common.secret.is_none() {
@@ -203,6 +205,7 @@ impl Endpoint<Connection> {
         self.wake(ConnectionHandle(index));
         true
     }
+
     /// The client is at its old address, or there again: its earlier announcement of another address, and an
     /// answer from there still in flight, are out of date.
     fn keep_current(&mut self, index: usize) {
@@ -210,6 +213,7 @@ impl Endpoint<Connection> {
             moves.candidate = None;
         }
     }
+
     /// The client may be at that address: sends challenges there, and to its current address.
     fn challenge(&mut self, now: Instant, index: usize, remote: SocketAddr) {
         self.common.challenges += 1;
@@ -229,6 +233,7 @@ impl Endpoint<Connection> {
             }
         }
     }
+
     /// The client is at that address: sends packets there from now on.
     fn move_to(&mut self, now: Instant, index: usize, tuple: &FourTuple<SocketAddr>) {
         let Some(entry) = self.table.get_mut(index) else { return };
@@ -249,6 +254,7 @@ impl Endpoint<Connection> {
         }
         self.table.relocate(index, *tuple, now + straggle);
     }
+
     /// `true` if a packet from the client's previous address still counts. Requests never do: they come from
     /// another client.
     pub(super) fn is_straggler(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {

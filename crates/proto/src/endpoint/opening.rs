@@ -29,6 +29,7 @@ impl Endpoint<Connection> {
         let tuple = self.free_tuple(remote, destination_port).ok_or(ConnectError::NoPort)?;
         self.open(now, tuple, config)
     }
+
     /// As [`Endpoint::connect`], from a port that the server knows from signalling, so that it can
     /// [invite](Endpoint::invite) this client.
     ///
@@ -47,6 +48,7 @@ impl Endpoint<Connection> {
         self.check_free(&tuple)?;
         self.open(now, tuple, config)
     }
+
     /// Waits at `source_port` for the one client at `destination_port` of `remote`, whose address and
     /// port are known from signalling, and sends it Listen packets, so that a NAT in front of this
     /// endpoint lets its Request in (RFC 5596). It does not count against the limits of
@@ -73,12 +75,14 @@ impl Endpoint<Connection> {
         connection.invite(now);
         Ok(self.add(tuple, connection))
     }
+
     fn check_free(&self, tuple: &FourTuple<SocketAddr>) -> Result<(), ConnectError> {
         if self.table.find(tuple).is_some() || self.table.is_taken(&tuple.address) {
             return Err(ConnectError::PortInUse { port: tuple.local_port });
         }
         Ok(())
     }
+
     fn open(
         &mut self,
         now: Instant,
@@ -100,6 +104,7 @@ impl<C: Held> Endpoint<C> {
         self.wake(handle);
         handle
     }
+
     /// An unused port towards that destination, chosen at random.
     pub(super) fn free_tuple(
         &mut self,

@@ -26,6 +26,7 @@ impl Address for Path {
     fn remote(&self) -> SocketAddr {
         self.remote
     }
+
     fn local(&self) -> Option<SocketAddr> {
         Some(self.local)
     }
@@ -46,6 +47,7 @@ impl Endpoint<MultipathConnection> {
         let secret = Secret::from_bytes(entropy.bytes());
         Self::with(config, secret, entropy)
     }
+
     /// Accepts connections to a DCCP port with the config's Service Code.
     ///
     /// # Errors
@@ -61,6 +63,7 @@ impl Endpoint<MultipathConnection> {
         settings.validate()?;
         self.listeners.add(port, vec![(config.service_code, MultipathService { config, settings })])
     }
+
     /// Opens a connection on its first path, from a free DCCP port.
     ///
     /// # Errors
@@ -86,6 +89,7 @@ impl Endpoint<MultipathConnection> {
         };
         Ok(self.add(tuple, connection))
     }
+
     /// Adds a subflow to a connection on a path: with the ports of the first subflow, or from another port if
     /// these are in use on the path.
     ///
@@ -112,6 +116,7 @@ impl Endpoint<MultipathConnection> {
         self.wake(handle);
         Ok(subflow)
     }
+
     /// Leads the packets of a subflow to its connection, and forgets subflows that are gone: a connection may
     /// have any number of subflows, one after the other.
     fn add_subflow(&mut self, index: usize, tuple: FourTuple<Path>) {
@@ -130,6 +135,7 @@ impl Endpoint<MultipathConnection> {
         }
         self.table.link(&tuple, index);
     }
+
     /// `true` if a packet concerns a multipath connection: it belongs to a subflow, or is a Request with
     /// multipath options, or returns an Init Cookie of this endpoint. For hosts that pass all others to an
     /// endpoint of connections over one path at the same address.
@@ -142,6 +148,7 @@ impl Endpoint<MultipathConnection> {
         self.table.find(&tuple).is_some()
             || Returned::is_on(packet) && self.returned(now, &tuple, packet).is_some()
     }
+
     /// Accepts a subflow that joins, or returns the Reset that answers its Request.
     fn accept_join(
         &mut self,
@@ -184,18 +191,23 @@ impl Held for MultipathConnection {
     fn standing(&self) -> Standing {
         MultipathConnection::standing(self)
     }
+
     fn is_drained(&self) -> bool {
         MultipathConnection::is_drained(self)
     }
+
     fn time_wait(&self) -> Option<Instant> {
         MultipathConnection::time_wait(self)
     }
+
     fn identifier(&self) -> Option<u64> {
         Some(self.connection_id().into())
     }
+
     fn service_code(&self) -> ServiceCode {
         MultipathConnection::service_code(self)
     }
+
     fn extra(&self) -> Self::Extra {
         Vec::new()
     }
@@ -203,27 +215,35 @@ impl Held for MultipathConnection {
     fn handle_packet(&mut self, now: Instant, path: Path, meta: ReceiveMeta, packet: Packet) {
         MultipathConnection::handle_packet(self, now, path, meta, packet);
     }
+
     fn handle_timeout(&mut self, now: Instant) {
         MultipathConnection::handle_timeout(self, now);
     }
+
     fn poll_transmit(&mut self, now: Instant, _: &mut Self::Extra, _: Path) -> Option<(Path, Transmit)> {
         MultipathConnection::poll_transmit(self, now)
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         MultipathConnection::poll_timeout(self)
     }
+
     fn poll_event(&mut self, _: &mut Self::Extra, _: Path) -> Option<MultipathEvent> {
         MultipathConnection::poll_event(self)
     }
+
     fn has_events(&self) -> bool {
         MultipathConnection::has_events(self)
     }
+
     fn evict(&mut self) {
         MultipathConnection::evict(self);
     }
+
     fn reserve_on_response(&mut self, bytes: usize) {
         self.with_first(|first| first.reserve_on_response(bytes));
     }
+
     fn release_from_cookies(&mut self) {
         self.with_first(|first| first.release_from_cookies());
     }
@@ -231,6 +251,7 @@ impl Held for MultipathConnection {
     fn objection(service: &MultipathService, request: &Packet) -> Option<Reset> {
         MultipathConnection::objection(&service.settings, request)
     }
+
     /// All copies of a client's Request get the same keys and identifier. A server under pressure may answer
     /// one copy without keeping state and the next one with state, so that the connection may be established
     /// by the one Response and the other's numbers.
@@ -258,6 +279,7 @@ impl Held for MultipathConnection {
         MultipathConnection::answering(at, config, settings, path, request, identifier, secret, Some(iss))
             .ok()
     }
+
     fn claim(
         endpoint: &mut Endpoint<Self>,
         now: Instant,
@@ -277,6 +299,7 @@ impl Held for MultipathConnection {
         }
         true
     }
+
     fn owns(
         endpoint: &mut Endpoint<Self>,
         _: Instant,
@@ -290,6 +313,7 @@ impl Held for MultipathConnection {
             None => false,
         }
     }
+
     fn take_others(extra: &mut Self::Extra) -> impl Iterator<Item = FourTuple<Path>> {
         core::mem::take(extra).into_iter()
     }

@@ -45,6 +45,7 @@ impl Schedule {
         }
         self.wake_for_events(index, wake);
     }
+
     /// The connection may have events to report.
     pub(super) fn wake_for_events(&mut self, index: usize, wake: &mut ScheduledWake) {
         if !wake.has_events {
@@ -52,6 +53,7 @@ impl Schedule {
             self.has_events.push_back(index);
         }
     }
+
     /// The connection has work to do at `deadline`.
     pub(super) fn set(&mut self, index: usize, wake: &mut ScheduledWake, deadline: Instant) {
         if deadline < wake.scheduled {
@@ -59,14 +61,17 @@ impl Schedule {
             self.deadlines.push(Reverse((deadline, index)));
         }
     }
+
     /// The next deadline.
     pub(super) fn next(&self) -> Option<Instant> {
         self.deadlines.peek().map(|Reverse((deadline, _))| *deadline)
     }
+
     /// Number of deadlines stored, including outdated ones.
     pub(super) fn deadlines(&self) -> usize {
         self.deadlines.len()
     }
+
     /// Removes the deadlines that are not current, once most of them are: a connection that often has work to
     /// do soon, and otherwise much later, leaves the later one behind each time. `connections`: number of
     /// connections that can have a current one.
@@ -80,6 +85,7 @@ impl Schedule {
             self.deadlines = current.into();
         }
     }
+
     /// Removes and returns a deadline that has passed, with its connection.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, usize)> {
         let Reverse((deadline, _)) = self.deadlines.peek()?;
@@ -88,6 +94,7 @@ impl Schedule {
         }
         self.deadlines.pop().map(|Reverse(due)| due)
     }
+
     /// The next connection to be polled for packets. After `per_turn` packets it moves to the end of the
     /// list.
     pub(super) fn next_ready(&mut self, per_turn: u32) -> Option<usize> {
@@ -100,15 +107,18 @@ impl Schedule {
         self.asked += 1;
         Some(index)
     }
+
     /// The connection being polled has nothing to send.
     pub(super) fn rest(&mut self) {
         self.ready.pop_front();
         self.asked = 0;
     }
+
     /// The next connection with events.
     pub(super) fn next_with_events(&self) -> Option<usize> {
         self.has_events.front().copied()
     }
+
     /// All events of that connection have been taken.
     pub(super) fn events_taken(&mut self) {
         self.has_events.pop_front();
@@ -120,14 +130,17 @@ impl ScheduledWake {
     pub(super) fn waits_for(&self, deadline: Instant) -> bool {
         self.scheduled == deadline
     }
+
     /// The connection has nothing to send.
     pub(super) fn rested(&mut self) {
         self.ready = false;
     }
+
     /// The connection has no events.
     pub(super) fn events_taken(&mut self) {
         self.has_events = false;
     }
+
     /// A deadline of the heap has passed. Returns `true` if it is the scheduled one rather than an older one.
     pub(super) fn on_due(&mut self, deadline: Instant) -> bool {
         let is_current = self.scheduled == deadline;

@@ -23,11 +23,13 @@ impl Endpoint<Connection> {
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
         Self::with(config, Secret::new(seed), Mobility::default())
     }
+
     /// Creates an endpoint without listeners. `secret`: bytes from the operating system's random generator,
     /// from which ports, initial sequence numbers, challenges and the keys of Init Cookies derive.
     pub fn with_secret(config: EndpointConfig, secret: [u8; 16]) -> Self {
         Self::with(config, Secret::from_bytes(secret), Mobility::default())
     }
+
     /// Accepts connections to a DCCP port with the config's Service Code. One port may serve several Service
     /// Codes.
     ///
@@ -37,6 +39,7 @@ impl Endpoint<Connection> {
     pub fn listen(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
         self.listen_for(port, &[config.service_code], config)
     }
+
     /// Accepts connections to a DCCP port with any of several Service Codes, instead of the config's
     /// (RFC 4340, Section 8.1.2).
     ///
@@ -55,6 +58,7 @@ impl Endpoint<Connection> {
             codes.iter().map(|code| Ok((*code, profile(code)?))).collect::<Result<_, ConfigError>>()?;
         self.listeners.add(port, profiles)
     }
+
     /// Queues a datagram on a connection: see [`Connection::send`].
     ///
     /// # Errors
@@ -70,14 +74,17 @@ impl Endpoint<Connection> {
         self.wake(handle);
         result
     }
+
     /// Closes a connection: see [`Connection::close`].
     pub fn close(&mut self, now: Instant, handle: ConnectionHandle) {
         self.command(handle, |connection| connection.close(now));
     }
+
     /// Aborts a connection: see [`Connection::abort`].
     pub fn abort(&mut self, now: Instant, handle: ConnectionHandle) {
         self.command(handle, |connection| connection.abort(now));
     }
+
     /// Processes an ICMP message that reports this destination unreachable: see
     /// [`Connection::handle_unreachable`].
     pub fn handle_unreachable(
@@ -92,6 +99,7 @@ impl Endpoint<Connection> {
             self.command(handle, |connection| connection.handle_unreachable(now));
         }
     }
+
     /// The connection between these ports, if it exists.
     pub fn find(&self, remote: SocketAddr, local_port: u16, remote_port: u16) -> Option<ConnectionHandle> {
         let tuple = FourTuple { address: remote, local_port, remote_port };
@@ -99,6 +107,7 @@ impl Endpoint<Connection> {
         let is_here = self.table.get(handle.0).is_some_and(|entry| entry.tuple == tuple);
         self.connection(handle).filter(|_| is_here).map(|_| handle)
     }
+
     /// Current address of a connection's peer.
     pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.table.get(handle.0).map(|entry| entry.tuple.address)
@@ -123,18 +132,23 @@ impl Held for Connection {
             _ => Standing::Open,
         }
     }
+
     fn is_drained(&self) -> bool {
         Connection::is_drained(self)
     }
+
     fn time_wait(&self) -> Option<Instant> {
         Connection::poll_timeout(self).filter(|_| self.state() == State::TimeWait)
     }
+
     fn identifier(&self) -> Option<u64> {
         self.move_identifier()
     }
+
     fn service_code(&self) -> ServiceCode {
         Connection::service_code(self)
     }
+
     fn extra(&self) -> Self::Extra {
         self.move_identifier().map(|_| Box::default())
     }
@@ -142,9 +156,11 @@ impl Held for Connection {
     fn handle_packet(&mut self, now: Instant, _: SocketAddr, meta: ReceiveMeta, packet: Packet) {
         Connection::handle_packet(self, now, meta, packet);
     }
+
     fn handle_timeout(&mut self, now: Instant) {
         Connection::handle_timeout(self, now);
     }
+
     fn poll_transmit(
         &mut self,
         now: Instant,
@@ -158,9 +174,11 @@ impl Held for Connection {
         }
         Connection::poll_transmit(self, now).map(|transmit| (home, transmit))
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         Connection::poll_timeout(self)
     }
+
     fn poll_event(&mut self, extra: &mut Self::Extra, home: SocketAddr) -> Option<Event> {
         let from = extra.as_mut().and_then(|moves| moves.unreported.take());
         match from.filter(|from| *from != home) {
@@ -168,15 +186,19 @@ impl Held for Connection {
             None => Connection::poll_event(self),
         }
     }
+
     fn has_events(&self) -> bool {
         Connection::has_events(self)
     }
+
     fn evict(&mut self) {
         Connection::evict(self);
     }
+
     fn reserve_on_response(&mut self, bytes: usize) {
         Connection::reserve_on_response(self, bytes);
     }
+
     fn release_from_cookies(&mut self) {
         Connection::release_from_cookies(self);
     }
@@ -184,6 +206,7 @@ impl Held for Connection {
     fn objection(_: &Profile, _: &Packet) -> Option<Reset> {
         None
     }
+
     fn answer(
         (mobility, secret): (&Mobility, &Secret),
         service: &Profile,
@@ -196,6 +219,7 @@ impl Held for Connection {
         moves::allow(mobility, secret, tuple, Some(request), &mut connection);
         Some(connection)
     }
+
     fn claim(
         endpoint: &mut Endpoint<Self>,
         now: Instant,
@@ -205,6 +229,7 @@ impl Held for Connection {
     ) -> bool {
         endpoint.follow(now, tuple, meta, packet)
     }
+
     fn owns(
         endpoint: &mut Endpoint<Self>,
         now: Instant,
@@ -215,6 +240,7 @@ impl Held for Connection {
         endpoint.table.get(index).is_some_and(|entry| entry.tuple == *tuple)
             || endpoint.is_straggler(now, index, packet)
     }
+
     fn take_others(extra: &mut Self::Extra) -> impl Iterator<Item = FourTuple<SocketAddr>> {
         let previous = extra.as_mut().and_then(|moves| moves.previous.take());
         iter::once(previous).flatten().map(|(tuple, _)| tuple)

@@ -41,6 +41,7 @@ impl<A> StatelessResponder<A> {
             one_response_limit: per_second(config.stateless_responses_per_second),
         }
     }
+
     /// Answers `packet` with a Reset.
     pub(super) fn refuse(&mut self, now: Instant, address: A, packet: &Packet, reset: Reset) {
         if let Some(answer) = refusal(packet, reset)
@@ -50,6 +51,7 @@ impl<A> StatelessResponder<A> {
             self.waiting.push_back((address, answer));
         }
     }
+
     /// `true` if that address may get a stateless Response now.
     pub(super) fn may_respond(&mut self, now: Instant, secret: &Secret, ip: IpAddr) -> bool {
         if self.responses.is_empty() {
@@ -58,14 +60,17 @@ impl<A> StatelessResponder<A> {
         let index = secret.address_hash(ip) as usize % LIMITS;
         self.waiting.len() < MAX_WAITING && self.responses[index].take(now)
     }
+
     /// Sends a stateless Response.
     pub(super) fn respond(&mut self, address: A, response: Packet) {
         self.waiting.push_back((address, response));
     }
+
     /// Number of answers that wait to be sent.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
+
     /// The next answer.
     pub(super) fn next(&mut self) -> Option<(A, Packet)> {
         self.waiting.pop_front()

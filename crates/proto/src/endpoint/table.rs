@@ -66,10 +66,12 @@ impl<C: Held> Entry<C> {
             _ => Counted::Not,
         }
     }
+
     /// `true` if its client has yet to complete the handshake.
     pub(super) fn is_half_open(&self) -> bool {
         self.counted == Counted::HalfOpen && self.standing() == Counted::HalfOpen
     }
+
     /// Time at which it has work to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {
@@ -78,6 +80,7 @@ impl<C: Held> Entry<C> {
             SlotState::Gone => None,
         }
     }
+
     /// Its next event.
     pub(super) fn next_event(&mut self) -> Option<EventOf<C>> {
         match &mut self.state {
@@ -124,6 +127,7 @@ impl<C: Held> Table<C> {
             inserted: 0,
         }
     }
+
     /// `true` if the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from its
     /// Request until its Close), and may have no other.
     pub(super) fn is_taken(&self, address: &C::Address) -> bool {
@@ -136,6 +140,7 @@ impl<C: Held> Table<C> {
             _ => false,
         }
     }
+
     pub(super) fn insert(&mut self, tuple: FourTuple<C::Address>, connection: C, counted: Counted) -> usize {
         let identifier = connection.identifier();
         self.inserted += 1;
@@ -159,6 +164,7 @@ impl<C: Held> Table<C> {
         }
         index
     }
+
     /// Leads packets with these addresses and ports to the connection.
     pub(super) fn link(&mut self, tuple: &FourTuple<C::Address>, index: usize) {
         self.by_tuple.insert(*tuple, index);
@@ -166,6 +172,7 @@ impl<C: Held> Table<C> {
             by_address.insert(tuple.address, index);
         }
     }
+
     /// Leads them to it no longer.
     pub(super) fn unlink(&mut self, tuple: &FourTuple<C::Address>, index: usize) {
         if self.by_tuple.get(tuple) != Some(&index) {
@@ -174,6 +181,7 @@ impl<C: Held> Table<C> {
         self.by_tuple.remove(tuple);
         self.release_ports(&tuple.address, index);
     }
+
     /// Releases the pair of UDP addresses for another connection.
     pub(super) fn release_ports(&mut self, address: &C::Address, index: usize) {
         if let Some(by_address) = &mut self.by_address
@@ -182,12 +190,15 @@ impl<C: Held> Table<C> {
             by_address.remove(address);
         }
     }
+
     pub(super) fn find(&self, tuple: &FourTuple<C::Address>) -> Option<usize> {
         self.by_tuple.get(tuple).copied()
     }
+
     pub(super) fn find_identifier(&self, identifier: u64) -> Option<usize> {
         self.by_identifier.get(&identifier).copied()
     }
+
     /// Releases the addresses of the connection other than its entry's.
     pub(super) fn forget_others(&mut self, index: usize) {
         let Some(entry) = self.entries.get_mut(index) else { return };
@@ -198,16 +209,20 @@ impl<C: Held> Table<C> {
             self.unlink(&other, index);
         }
     }
+
     pub(super) fn get(&self, index: usize) -> Option<&Entry<C>> {
         self.entries.get(index)
     }
+
     /// The entry of that number, if it still has that handle.
     pub(super) fn get_numbered(&self, index: usize, number: u64) -> Option<&Entry<C>> {
         self.get(index).filter(|entry| entry.number == number)
     }
+
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Entry<C>> {
         self.entries.get_mut(index)
     }
+
     /// Releases the addresses for another connection; the handle stays.
     pub(super) fn release_address(&mut self, index: usize) {
         self.forget_others(index);
@@ -220,14 +235,17 @@ impl<C: Held> Table<C> {
         }
         self.unlink(&tuple, index);
     }
+
     /// Releases the handle as well.
     pub(super) fn remove(&mut self, index: usize) {
         self.release_address(index);
         self.entries.try_remove(index);
     }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
+
     /// Number of addresses with ports by which connections are found.
     pub(super) fn addresses(&self) -> usize {
         self.by_tuple.len()

@@ -120,6 +120,7 @@ impl Entry {
             self.answer = Some(Box::new(self.confirmation()));
         }
     }
+
     /// Contents of the Confirm of a server-priority feature: the value in force and this end's preferences.
     fn confirmation(&self) -> OptionBytes {
         let mut values = OptionBytes::from_slice(&[self.value as u8]);
@@ -272,6 +273,7 @@ impl Entry {
         self.on_answered();
         Ok(true)
     }
+
     /// The latest Change is answered. The peer has processed it and ignores the options of older packets
     /// (Section 6.6.4), so that only repetitions of this one may still be answered.
     fn on_answered(&mut self) {

@@ -128,6 +128,7 @@ impl Negotiation {
             None => 0,
         }
     }
+
     /// The values in force of all existing features, including experimental and CCID-specific ones.
     pub fn values_in_force(&self) -> impl Iterator<Item = (FeatureNumber, Location, u64)> + use<'_> {
         let common = (1..=COMMON).map(FeatureNumber::from).flat_map(|feature| {
@@ -136,18 +137,22 @@ impl Negotiation {
         let specific = self.specific.iter().map(|entry| (entry.feature, entry.location, entry.value));
         common.chain(specific)
     }
+
     /// `true` if a Boolean feature is on.
     pub fn is_on(&self, feature: FeatureNumber, location: Location) -> bool {
         self.value(feature, location) != 0
     }
+
     /// The CCID of the data that the end at `location` sends.
     pub fn ccid(&self, location: Location) -> Ccid {
         Ccid(self.value(FeatureNumber::Ccid, location) as u8)
     }
+
     /// `true` if no Change of this feature is pending or unanswered: both ends are assumed to agree.
     pub fn is_settled(&self, feature: FeatureNumber, location: Location) -> bool {
         self.entry(feature, location).is_none_or(|entry| entry.phase == Phase::Stable)
     }
+
     /// `true` if all features are settled and no answer is pending.
     pub fn is_quiet(&self) -> bool {
         !self.is_wanting && !self.is_changing && !self.is_answering
@@ -434,6 +439,7 @@ impl Negotiation {
         }
         self.specific.iter().find(|entry| entry.feature == feature && entry.location == location)
     }
+
     /// The entry of an existing feature; a common one is stored from now on.
     fn entry_mut(&mut self, feature: FeatureNumber, location: Location) -> Option<&mut Entry> {
         if is_common(feature) {
@@ -441,6 +447,7 @@ impl Negotiation {
         }
         self.specific.iter_mut().find(|entry| entry.feature == feature && entry.location == location)
     }
+
     /// The entry of one of the features 1 to 9, which is stored from now on.
     fn common_mut(&mut self, feature: FeatureNumber, location: Location) -> &mut Entry {
         let place = self.common_place(feature, location).unwrap_or_else(|place| {
@@ -452,6 +459,7 @@ impl Negotiation {
         });
         &mut self.common[place]
     }
+
     /// The index of that entry, or the one at which it would be inserted.
     fn common_place(&self, feature: FeatureNumber, location: Location) -> Result<usize, usize> {
         let order = |feature: FeatureNumber, location| (u8::from(feature), location);

@@ -109,14 +109,17 @@ impl Wish {
     fn demand(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: true, required: true }
     }
+
     /// Opens the negotiation of a Boolean feature with `value`, and accepts the other one.
     pub(crate) fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, location, value) }
     }
+
     /// Accepts nothing but `value`, and only responds.
     fn only(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: false, required: false }
     }
+
     /// Prefers `value`, accepts the other one, and only responds.
     pub(crate) fn accept(feature: FeatureNumber, location: Location, value: u8) -> Self {
         let values = SmallVec::from_slice(&[value, 1 - value]);

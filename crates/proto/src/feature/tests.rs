@@ -30,9 +30,11 @@ impl End {
         let next = SeqNo::new(if role == Role::Client { 100 } else { 9_000 });
         Self { negotiation: Negotiation::new(role, preferences), next, gsr: SeqNo::ZERO }
     }
+
     fn client() -> Self {
         Self::new(Role::Client, preferences(&[2], &[2]))
     }
+
     /// A client whose initial wishes were all granted.
     fn settled_client() -> Self {
         let mut client = Self::client();
@@ -50,6 +52,7 @@ impl End {
         while client.negotiation.poll_event().is_some() {}
         client
     }
+
     /// Sends a packet at `millis` and returns its options.
     fn send(&mut self, millis: u64, packet_type: PacketType) -> Vec<DccpOption> {
         let context = SendContext { packet_type, sequence: self.next, rtt: Some(RTT), room: 900 };
@@ -59,6 +62,7 @@ impl End {
         self.next = self.next.next();
         options.into_vec()
     }
+
     /// Receives a packet that acknowledges the last one sent.
     fn receive(
         &mut self,
@@ -68,6 +72,7 @@ impl End {
     ) -> Result<(), Reset> {
         self.receive_acking(sequence, packet_type, self.next.previous(), options)
     }
+
     fn receive_acking(
         &mut self,
         sequence: u64,
@@ -81,9 +86,11 @@ impl End {
         let received = ReceivedFeatures { packet_type, sequence, ack, options };
         self.negotiation.handle_options(received, is_understood)
     }
+
     fn local(&self, feature: F) -> u64 {
         self.negotiation.value(feature, Location::Local)
     }
+
     fn remote(&self, feature: F) -> u64 {
         self.negotiation.value(feature, Location::Remote)
     }

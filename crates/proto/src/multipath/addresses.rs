@@ -51,6 +51,7 @@ impl Addresses {
             limit: limit.max(1),
         }
     }
+
     /// The ID of an address of this host. `None` if all IDs are in use.
     pub(super) fn own_id(&mut self, address: IpAddr) -> Option<u8> {
         if let Some(id) = self.known_own_id(address) {
@@ -60,20 +61,24 @@ impl Addresses {
         self.own.push(Own { id, address, is_withdrawn: false });
         Some(id)
     }
+
     /// The ID of an address of this host, if it has one.
     pub(super) fn known_own_id(&self, address: IpAddr) -> Option<u8> {
         self.own.iter().find(|own| own.address == address && !own.is_withdrawn).map(|own| own.id)
     }
+
     /// The peer is being notified of the removal of an address of this host.
     pub(super) fn withdraw_own(&mut self, id: u8) {
         for own in self.own.iter_mut().filter(|own| own.id == id) {
             own.is_withdrawn = true;
         }
     }
+
     /// The peer has confirmed the removal of an address of this host.
     pub(super) fn release_own(&mut self, id: u8) {
         self.own.retain(|own| own.id != id);
     }
+
     /// Processes an authentic announcement.
     pub(super) fn announce(&mut self, id: u8, address: IpAddr) -> Announcement {
         let is_host = match address {
@@ -93,18 +98,21 @@ impl Addresses {
             }
         }
     }
+
     /// Records the address of a joining subflow. Behind a NAT it may differ from the announced one.
     pub(super) fn on_join(&mut self, id: u8, address: IpAddr) {
         if self.peer.len() < self.limit && !self.peer.iter().any(|remote| remote.id == id) {
             self.peer.push(Remote { id, address });
         }
     }
+
     /// Forgets an address of the peer. Returns `false` if it is unknown.
     pub(super) fn remove(&mut self, id: u8) -> bool {
         let before = self.peer.len();
         self.peer.retain(|remote| remote.id != id);
         self.peer.len() < before
     }
+
     /// Number of known addresses of both hosts.
     pub(super) fn len(&self) -> usize {
         self.own.len() + self.peer.len()

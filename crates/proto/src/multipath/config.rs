@@ -35,6 +35,7 @@ impl Dialect {
             Self::Draft2024 => most.min(1),
         }
     }
+
     /// An address as it is in MP_ADDADDR, or the reverse: the kernels convert the order of its bytes once too
     /// often, on hosts with the least significant byte first.
     pub(super) fn converted(self, address: IpAddr) -> IpAddr {
@@ -46,6 +47,7 @@ impl Dialect {
             (_, address) => address,
         }
     }
+
     /// `true` if packets of data without a byte of it carry only options.
     pub(super) fn has_empty_carriers(self) -> bool {
         self == Self::Draft2024

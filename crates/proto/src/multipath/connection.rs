@@ -92,10 +92,12 @@ impl MultipathConnection {
     pub fn is_multipath(&self) -> bool {
         self.cx.is_multipath()
     }
+
     /// `true` until the first handshake is complete.
     pub fn is_opening(&self) -> bool {
         self.subflows.iter().any(|subflow| matches!(subflow.stage, Stage::Offering | Stage::Accepting))
     }
+
     /// Progress, as far as the limits of an endpoint depend on it.
     pub(crate) fn standing(&self) -> Standing {
         match self.cx.phase {
@@ -105,6 +107,7 @@ impl MultipathConnection {
             _ => Standing::Open,
         }
     }
+
     /// The end of TIMEWAIT, if nothing else is left: the application has been notified, and all packets are
     /// sent.
     pub(crate) fn time_wait(&self) -> Option<Instant> {
@@ -114,45 +117,55 @@ impl MultipathConnection {
         let is_over = self.cx.is_over() && !self.has_events() && !self.is_drained();
         self.poll_timeout().filter(|_| is_over && self.subflows.iter().all(rests))
     }
+
     /// The Service Code of the connection.
     pub fn service_code(&self) -> ServiceCode {
         self.cx.config.service_code
     }
+
     /// Gives the first subflow a command.
     pub(crate) fn with_first(&mut self, command: impl FnOnce(&mut Connection)) {
         if let Some(first) = self.subflows.first_mut() {
             command(&mut first.connection);
         }
     }
+
     /// The DCCP ports of this end and of the peer on the first subflow.
     pub fn ports(&self) -> [u16; 2] {
         self.cx.identity.ports
     }
+
     /// The Connection Identifier of this end.
     pub fn connection_id(&self) -> u32 {
         self.cx.identity.own
     }
+
     /// `true` once the connection has ended and all packets are sent: only events remain.
     pub fn is_drained(&self) -> bool {
         self.fx.events.is_drained
     }
+
     /// Holds the probes of path MTU discovery on all subflows, or releases them, as
     /// [`Connection::hold_path_probes`] does.
     pub fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.subflows.hold_path_probes(now, holds);
     }
+
     /// The subflows that are not over, with their paths.
     pub fn subflows(&self) -> impl Iterator<Item = (SubflowId, Path)> + '_ {
         self.subflows.iter().filter(|subflow| !subflow.is_over()).map(|subflow| (subflow.id, subflow.path))
     }
+
     /// The connection of a subflow, for reading.
     pub fn subflow(&self, id: SubflowId) -> Option<&Connection> {
         self.subflows.place(id).map(|place| &self.subflows[place].connection)
     }
+
     /// The subflow that a packet belongs to, by its path and DCCP ports.
     pub fn find(&self, path: Path, packet: &Packet) -> Option<SubflowId> {
         self.subflows.find(path, packet).map(|place| self.subflows[place].id)
     }
+
     /// Current state, for observation.
     pub fn snapshot(&self) -> MultipathSnapshot {
         MultipathSnapshot {
@@ -184,6 +197,7 @@ impl MultipathConnection {
         self.fx.report();
         result
     }
+
     /// Makes room for a datagram of `size` bytes: with
     /// [`OverflowPolicy::Refuse`](crate::OverflowPolicy::Refuse), there may be none, and
     /// [`MultipathEvent::SendReady`] reports that there is some again.
@@ -197,6 +211,7 @@ impl MultipathConnection {
         self.fx.report();
         result
     }
+
     fn check_size(&self, size: usize) -> Result<(), SendError> {
         if matches!(self.cx.phase, Phase::Closing { .. } | Phase::Over) {
             return Err(SendError::Closed);
@@ -207,6 +222,7 @@ impl MultipathConnection {
         let limit = self.max_datagram();
         if size > limit { Err(SendError::TooLarge { size, limit }) } else { Ok(()) }
     }
+
     /// Processes a received packet. One that belongs to no subflow is ignored: an
     /// [endpoint](super::MultipathEndpoint) accepts those that join.
     pub fn handle_packet(&mut self, now: Instant, path: Path, meta: ReceiveMeta, packet: Packet) {
@@ -214,6 +230,7 @@ impl MultipathConnection {
             self.receive(now, index, meta, packet);
         }
     }
+
     /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         for index in 0..self.subflows.len() {
@@ -233,6 +250,7 @@ impl MultipathConnection {
         self.check_closing(now);
         self.check_expiry(now);
     }
+
     /// Returns the next packet to send, and its path.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(Path, Transmit)> {
         let mut transmit = self.next_transmit(now);
@@ -248,6 +266,7 @@ impl MultipathConnection {
         }
         transmit
     }
+
     /// Time of the next call to [`MultipathConnection::handle_timeout`] and
     /// [`MultipathConnection::poll_transmit`]. Valid once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
@@ -265,10 +284,12 @@ impl MultipathConnection {
         ];
         subflows.chain(own).min().filter(|next| *next < Instant::FAR_FUTURE)
     }
+
     /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<MultipathEvent> {
         self.fx.events.poll()
     }
+
     /// `true` if [`MultipathConnection::poll_event`] would return an event.
     pub fn has_events(&self) -> bool {
         !self.fx.events.queue.is_empty()
@@ -287,6 +308,7 @@ impl MultipathConnection {
         self.subflows.clear();
         self.drain();
     }
+
     /// The path of a subflow has stopped answering: its datagram that has not left takes another.
     fn on_path_failed(&mut self, index: usize) {
         let subflow = &mut self.subflows[index];

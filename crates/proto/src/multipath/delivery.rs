@@ -72,14 +72,17 @@ impl Delivery {
             has_ended: false,
         }
     }
+
     /// The application takes no more datagrams: those that wait are dropped.
     pub(super) fn end(&mut self) {
         self.has_ended = true;
         self.buffer = None;
     }
+
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
+
     /// Processes an arrived packet with that number. `datagram`: its data, if it has some. Returns the
     /// datagram if it is delivered at once; otherwise it waits, or is a duplicate or too late.
     pub(super) fn on_packet(
@@ -122,6 +125,7 @@ impl Delivery {
         self.late += u64::from(has_data && placement == Placement::Late);
         None
     }
+
     /// Returns the next datagram that has waited long enough, or need not wait any longer.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Delivered> {
         let buffer = self.buffer.as_mut()?;
@@ -131,18 +135,22 @@ impl Delivery {
             }
         }
     }
+
     /// Time at which the next datagram has waited long enough.
     pub(super) fn deadline(&self) -> Instant {
         self.buffer.as_ref().and_then(ReorderBuffer::poll_timeout).unwrap_or(Instant::FAR_FUTURE)
     }
+
     /// Number of numbers received more than once.
     pub(super) fn duplicates(&self) -> u64 {
         self.duplicates
     }
+
     /// Number of numbers below the greatest that have not arrived: lost, or still under way on a slower path.
     pub(super) fn missing(&self) -> u64 {
         if self.has_ended { 0 } else { self.span.missing }
     }
+
     pub(super) fn snapshot(&self) -> Option<ReorderSnapshot> {
         let buffer = self.buffer.as_ref()?;
         let counts = buffer.counts();

@@ -21,6 +21,7 @@ impl Entropy {
     pub(crate) fn new(secret: [u8; 32]) -> Self {
         Self { mac: keyed(&secret), counter: 0 }
     }
+
     /// 32 further bytes.
     pub(crate) fn bytes(&mut self) -> [u8; 32] {
         let mut mac = self.mac.clone();
@@ -28,6 +29,7 @@ impl Entropy {
         self.counter += 1;
         mac.finalize().into_bytes().into()
     }
+
     /// The bytes that belong to these words and bytes: the same at each call, and none of the further ones.
     pub(crate) fn derive(&self, words: &[u64], bytes: &[u8]) -> [u8; 32] {
         let mut mac = self.mac.clone();
@@ -37,11 +39,13 @@ impl Entropy {
         mac.update(bytes);
         mac.finalize().into_bytes().into()
     }
+
     /// A further number.
     pub(crate) fn number(&mut self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.bytes();
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
+
     /// A further nonce or Connection Identifier.
     pub(crate) fn word(&mut self) -> u32 {
         (self.number() >> 32) as u32

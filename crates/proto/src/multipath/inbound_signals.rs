@@ -62,19 +62,23 @@ impl InboundSignals {
         self.newest.push_back((dataset, sequence));
         age
     }
+
     /// Confirms a signal with the next packet, on the subflow `carrier` if there is one.
     pub(super) fn confirm(&mut self, sequence: SeqNo, option: &DccpOption, carrier: Option<SubflowId>) {
         self.confirmations.push_front(Confirmation { sequence, option: option.clone(), carrier });
         self.confirmations.truncate(MAX_CONFIRMATIONS);
     }
+
     /// The subflow that must carry the next confirmation, if one is pending: `Some(None)` for any.
     pub(super) fn next_carrier(&self) -> Option<Option<SubflowId>> {
         self.confirmations.front().map(|confirmation| confirmation.carrier)
     }
+
     /// Drops the confirmations that a subflow must carry, as it has ended.
     pub(super) fn forget(&mut self, subflow: SubflowId) {
         self.confirmations.retain(|confirmation| confirmation.carrier != Some(subflow));
     }
+
     /// Returns confirmations that may leave on that subflow as an option, at most `most`.
     pub(super) fn take_confirmation(&mut self, subflow: SubflowId, most: usize) -> Option<DccpOption> {
         let mut list = Confirmations::new();
@@ -89,6 +93,7 @@ impl InboundSignals {
         // A signal that does not fit into an empty list does not exist: the largest has 26 bytes.
         (!list.is_empty()).then(|| MultipathOption::Confirm(list).into())
     }
+
     /// Number of remembered datasets and pending confirmations.
     pub(super) fn len(&self) -> usize {
         self.newest.len() + self.confirmations.len()

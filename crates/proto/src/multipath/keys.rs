@@ -50,10 +50,12 @@ impl Keys {
             peer: Zeroizing::new(peer.to_vec()),
         }
     }
+
     /// The peer's key, which proves that this host took part in the handshake.
     pub(super) fn peer_key(&self) -> OptionBytes {
         OptionBytes::from_slice(&self.peer)
     }
+
     /// `true` if the data of MP_CLOSE or MP_FAST_CLOSE are this host's key.
     pub(super) fn is_own_key(&self, data: &[u8]) -> bool {
         is_equal(&self.own, data)
@@ -74,6 +76,7 @@ impl Keys {
             Dialect::Draft2024 => self.code(host, &[&accepting.to_be_bytes(), &other_nonce.to_be_bytes()]),
         }
     }
+
     /// The code of MP_ADDADDR.
     pub(super) fn address_code(&self, host: Host, option: &AddAddress) -> Code {
         let port = option.port.unwrap_or(0).to_be_bytes();
@@ -84,10 +87,12 @@ impl Keys {
             IpAddr::V6(address) => self.code(host, &[&id, &nonce, &address.octets(), &port]),
         }
     }
+
     /// The code of MP_REMOVEADDR: over Address ID and nonce, as the formula of Section 3.2.6 has it.
     pub(super) fn removal_code(&self, host: Host, option: &RemoveAddress) -> Code {
         self.code(host, &[&[option.address_id], &nonce_bytes(option.nonce)])
     }
+
     fn code(&self, host: Host, message: &[&[u8]]) -> Code {
         let mut mac = match host {
             Host::Own => self.own_mac.clone(),

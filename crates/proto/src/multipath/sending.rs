@@ -73,9 +73,11 @@ impl Sending {
             has_peer_stopped: false,
         }
     }
+
     pub(super) fn push(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         self.queue.push(now, datagram, &mut self.reports)
     }
+
     /// A datagram did not leave on its subflow: it is the next to be sent.
     pub(super) fn take_back(&mut self, staged: Staged) {
         if staged.is_copy {
@@ -88,6 +90,7 @@ impl Sending {
             self.returned.push_back(staged);
         }
     }
+
     /// Size of the next datagram; drops expired ones before it.
     pub(super) fn front_size(&mut self, now: Instant) -> Option<usize> {
         self.expire_returned(now);
@@ -96,10 +99,12 @@ impl Sending {
             None => self.queue.front_size(now, &mut self.reports),
         }
     }
+
     /// The purpose of the next datagram.
     pub(super) fn front_purpose(&self) -> Purpose {
         self.returned.front().map_or_else(|| self.queue.front_purpose(), |staged| staged.purpose)
     }
+
     /// Drops returned datagrams that have become too old.
     fn expire_returned(&mut self, now: Instant) {
         let reports = &mut self.reports;
@@ -111,10 +116,12 @@ impl Sending {
             is_worth
         });
     }
+
     /// Makes room for a datagram of that size, or returns the reason for refusing it.
     pub(super) fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {
         self.queue.make_room(now, size, &mut self.reports)
     }
+
     /// Removes the next datagram.
     pub(super) fn pop(&mut self) -> Option<Staged> {
         self.returned.pop_front().or_else(|| {
@@ -123,6 +130,7 @@ impl Sending {
             Some(Staged { id, payload, deadline, sequence: None, is_copy: false, purpose })
         })
     }
+
     /// The subflow that carries the first datagrams, until one is acknowledged.
     pub(super) fn opening_subflow(&self) -> Option<SubflowId> {
         match self.opening {
@@ -130,36 +138,43 @@ impl Sending {
             Opening::Unsent | Opening::Over => None,
         }
     }
+
     /// A datagram is being sent on that subflow.
     pub(super) fn on_first(&mut self, subflow: SubflowId) {
         if self.opening == Opening::Unsent {
             self.opening = Opening::On(subflow);
         }
     }
+
     /// A packet from the peer has arrived on that subflow. `is_unanswered`: it acknowledges no data.
     pub(super) fn on_acknowledged(&mut self, subflow: SubflowId, is_unanswered: bool) {
         if self.opening == Opening::On(subflow) && !is_unanswered {
             self.opening = Opening::Over;
         }
     }
+
     /// The subflow of the first datagrams is no longer usable.
     pub(super) fn end_opening(&mut self) {
         self.opening = Opening::Over;
     }
+
     /// The most subflows that may get the next datagram.
     pub(super) fn copies(&self) -> usize {
         if self.opening == Opening::Over { usize::MAX } else { 1 }
     }
+
     /// The number of the next packet.
     pub(super) fn number(&mut self) -> SeqNo {
         let number = self.next;
         self.next = number.next();
         number
     }
+
     /// The number that [`Sending::number`] would return.
     pub(super) fn next_number(&self) -> SeqNo {
         self.next
     }
+
     /// A datagram has left.
     pub(super) fn on_sent(&mut self, staged: &Staged) {
         if !staged.is_copy {
@@ -167,30 +182,37 @@ impl Sending {
             self.sent_bytes += staged.payload.len() as u64;
         }
     }
+
     /// Numbers of datagrams sent, of their bytes, of datagrams dropped, and of those that were too large.
     pub(super) fn counts(&self) -> [u64; 4] {
         [self.sent, self.sent_bytes, self.dropped, self.too_large]
     }
+
     pub(super) fn is_empty(&self) -> bool {
         self.returned.is_empty() && self.queue.is_empty()
     }
+
     pub(super) fn len(&self) -> usize {
         self.returned.len() + self.queue.len()
     }
+
     /// Number of bytes of the datagrams that wait.
     pub(super) fn bytes(&self) -> usize {
         let returned = self.returned.iter().map(|staged| staged.payload.len());
         returned.sum::<usize>() + self.queue.bytes()
     }
+
     /// Time at which the next datagram expires.
     pub(super) fn next_deadline(&self) -> Instant {
         let returned = self.returned.iter().map(|staged| staged.deadline);
         returned.chain([self.queue.next_deadline()]).min().unwrap_or(Instant::FAR_FUTURE)
     }
+
     pub(super) fn expire(&mut self, now: Instant) {
         self.expire_returned(now);
         self.queue.expire(now, &mut self.reports);
     }
+
     pub(super) fn drop_larger_than(&mut self, limit: usize) {
         self.queue.drop_larger_than(limit, &mut self.reports);
         let reports = &mut self.reports;
@@ -202,26 +224,31 @@ impl Sending {
             fits
         });
     }
+
     /// Drops all datagrams: the connection has ended.
     pub(super) fn clear(&mut self) {
         self.queue.clear(&mut self.reports);
         self.drop_returned(DropReason::ConnectionEnded);
     }
+
     /// Drops all datagrams, because the peer's application no longer listens (RFC 4340, Section 11.7.2).
     pub(super) fn give_up(&mut self) {
         self.has_peer_stopped = true;
         self.queue.give_up(&mut self.reports);
         self.drop_returned(DropReason::PeerNotListening);
     }
+
     /// `true` if the peer's application no longer listens.
     pub(super) fn has_peer_stopped(&self) -> bool {
         self.has_peer_stopped
     }
+
     fn drop_returned(&mut self, reason: DropReason) {
         while let Some(staged) = self.returned.pop_front() {
             self.reports.push_back(Event::DatagramDropped { id: staged.id, reason });
         }
     }
+
     /// Moves the queue's reports to the connection's events.
     pub(super) fn report(&mut self, events: &mut VecDeque<MultipathEvent>) {
         while let Some(event) = self.reports.pop_front() {

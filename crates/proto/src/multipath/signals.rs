@@ -60,20 +60,24 @@ impl Signals {
         }
         self.0.push(Signal { dataset, option, code, numbers: SmallVec::new(), due: now, repetitions: 0 });
     }
+
     /// Drops the signal of a subflow that has ended.
     pub(super) fn forget(&mut self, subflow: SubflowId) {
         self.0.retain(|signal| signal.dataset != Dataset::Priority(subflow));
     }
+
     /// Number of signals.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
+
     /// Time at which the next signal is due among those that can be sent: `can_send` of the subflow that must
     /// carry it.
     pub(super) fn deadline(&self, can_send: impl Fn(Option<SubflowId>) -> bool) -> Instant {
         let due = self.0.iter().filter(|signal| can_send(signal.dataset.carrier())).map(|signal| signal.due);
         due.min().unwrap_or(Instant::FAR_FUTURE)
     }
+
     /// The subflow that must carry the next signal that is due, if one is due: `Some(None)` for any.
     pub(super) fn next_due(
         &self,
@@ -83,6 +87,7 @@ impl Signals {
         let is_due = |signal: &&Signal| signal.due <= now && can_send(signal.dataset.carrier());
         self.0.iter().find(is_due).map(|signal| signal.dataset.carrier())
     }
+
     /// Returns the options of signals that are due and may leave on that subflow, at most `most` signals, in
     /// a packet with that number of the multipath connection.
     pub(super) fn take_due(
@@ -115,6 +120,7 @@ impl Signals {
         self.0.retain(|signal| signal.repetitions <= MAX_REPETITIONS);
         options
     }
+
     /// Processes the peer's confirmations. Returns the IDs of the addresses whose removal is confirmed.
     pub(super) fn on_confirm(&mut self, list: &Confirmations) -> SmallVec<[u8; 2]> {
         let mut removed = SmallVec::new();

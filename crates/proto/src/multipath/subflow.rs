@@ -137,31 +137,38 @@ impl Subflow {
             rtt_reported: None,
         }
     }
+
     /// `true` if it has that path and these DCCP ports of this end and of the peer.
     pub(super) fn is_at(&self, path: Path, ports: [u16; 2]) -> bool {
         self.path == path && [self.connection.source_port(), self.connection.destination_port()] == ports
     }
+
     /// The priority in force for data of this end: neither end's setting is exceeded.
     pub(super) fn priority(&self) -> PathPriority {
         self.own_priority.min(self.peer_priority)
     }
+
     /// `true` if the handshake is complete and the connection is not over.
     pub(super) fn is_established(&self) -> bool {
         self.stage == Stage::Established
     }
+
     /// `true` if the peer may send data on it: the peer may have received this end's code although its answer
     /// was lost.
     pub(super) fn may_receive(&self) -> bool {
         self.is_established() || self.stage == Stage::Confirming
     }
+
     /// `true` if the connection has ended.
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Ended
     }
+
     /// `true` if data and signals may be sent.
     pub(super) fn is_open(&self) -> bool {
         self.is_established() && self.connection.state().may_send_data()
     }
+
     pub(super) fn snapshot(&self) -> SubflowSnapshot {
         SubflowSnapshot {
             id: self.id,

@@ -52,24 +52,29 @@ impl PathWatch {
             failure: None,
         }
     }
+
     /// `true` unless the path has failed.
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none()
     }
+
     /// Time by which the data under way has arrived, unless it is lost: a retransmission timeout
     /// after the newest.
     /// [`Instant::ZERO`] if all are acknowledged.
     pub(super) fn arrival_limit(&self) -> Instant {
         self.newest_at.map_or(Instant::ZERO, |sent| sent + self.timeout())
     }
+
     /// The current timeout.
     pub(super) fn timeout(&self) -> Duration {
         self.estimator.rto()
     }
+
     /// A sample of the round-trip time from the handshake.
     pub(super) fn on_handshake(&mut self, rtt: Duration) {
         self.estimator.on_sample(rtt);
     }
+
     /// Data is being sent in a packet with that number.
     pub(super) fn on_data_sent(&mut self, now: Instant, sequence: SeqNo) {
         (self.newest, self.newest_at) = (sequence, Some(now));
@@ -77,10 +82,12 @@ impl PathWatch {
             self.outstanding = Some(Outstanding { sequence, since: now, is_fresh: true });
         }
     }
+
     /// `true` if that number acknowledges no outstanding data.
     pub(super) fn has_unanswered(&self, acknowledged: SeqNo) -> bool {
         self.outstanding.is_none_or(|outstanding| acknowledged.is_before(outstanding.sequence))
     }
+
     /// All packets up to that number are acknowledged, or known to be lost. Returns `true` if the path had
     /// failed.
     #[must_use]
@@ -103,6 +110,7 @@ impl PathWatch {
             remains.then(|| Outstanding { sequence: acknowledged.next(), since: now, is_fresh: false });
         self.failure.take().is_some()
     }
+
     /// The peer has answered a probe. Returns `true` if the path had failed.
     #[must_use]
     pub(super) fn on_probe_answered(&mut self) -> bool {
@@ -113,6 +121,7 @@ impl PathWatch {
         }
         had_failed
     }
+
     /// Time at which [`PathWatch::on_timeout`] has work to do.
     pub(super) fn deadline(&self) -> Instant {
         match (self.failure, self.outstanding) {
@@ -121,6 +130,7 @@ impl PathWatch {
             (None, None) => Instant::FAR_FUTURE,
         }
     }
+
     /// Returns the step that is due.
     #[must_use]
     pub(super) fn on_timeout(&mut self, now: Instant) -> Timeout {

@@ -26,9 +26,11 @@ impl InFlight {
     pub(super) fn len(&self) -> usize {
         self.queued.len()
     }
+
     pub(super) fn push(&mut self, below: DatagramId, of_application: Option<DatagramId>, sent: Option<Sent>) {
         self.queued.push_back(Entry { below, of_application, sent });
     }
+
     /// Removes a datagram that the connection has sent or dropped; `None` if it is unknown.
     pub(super) fn take(&mut self, below: DatagramId) -> Option<Entry> {
         let found = self.queued.iter().position(|entry| entry.below == below)?;

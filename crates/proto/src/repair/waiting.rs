@@ -20,18 +20,21 @@ impl Waiting {
         self.next += 1;
         id
     }
+
     /// A datagram has entered the sender's queue.
     pub(super) fn push(&mut self) -> DatagramId {
         let id = self.take_id();
         self.queued.push_back(id);
         id
     }
+
     /// A datagram was accepted, but is not sent. It is reported by the next [`Waiting::settle`].
     pub(super) fn refuse(&mut self) -> DatagramId {
         let id = self.take_id();
         self.refused.push_back(id);
         id
     }
+
     /// The sender has `left` datagrams in its queue now, and returned the one before them if `is_source`.
     /// Reports those that it has dropped; returns the identifier of the one that it returned.
     pub(super) fn settle(
@@ -46,6 +49,7 @@ impl Waiting {
         }
         if is_source { self.queued.pop_front() } else { None }
     }
+
     /// The connection has ended.
     pub(super) fn drop_all(&mut self, dropped: impl FnMut(DatagramId)) {
         self.refused.drain(..).chain(self.queued.drain(..)).for_each(dropped);

@@ -3,13 +3,16 @@ use super::*;
 fn at(millis: u64) -> Instant {
     Instant::from_secs(1) + whimbrel_units::Duration::from_millis(millis)
 }
+
 fn sized(length: u32) -> Datagram {
     Datagram::new(Payload::Opaque { length, tag: 0 })
 }
+
 fn queue(overflow: OverflowPolicy) -> (SendQueue, VecDeque<Event>) {
     let config = SendQueueConfig { max_datagrams: 3, max_bytes: 1000, overflow };
     (SendQueue::new(config), VecDeque::new())
 }
+
 fn dropped(id: u64, reason: DropReason) -> Event {
     Event::DatagramDropped { id: DatagramId(id), reason }
 }

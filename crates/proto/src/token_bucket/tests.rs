@@ -3,6 +3,7 @@ use super::*;
 fn at(millis: u64) -> Instant {
     Instant::from_secs(10) + Duration::from_millis(millis)
 }
+
 fn taken(bucket: &mut TokenBucket, now: Instant) -> usize {
     (0..100).take_while(|_| bucket.take(now)).count()
 }

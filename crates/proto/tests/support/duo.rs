@@ -78,6 +78,7 @@ impl Duo {
         duo.run_for(DELAY + Duration::from_millis(1));
         duo
     }
+
     pub(crate) fn run_for(&mut self, time: Duration) {
         let deadline = self.now + time;
         loop {
@@ -91,6 +92,7 @@ impl Duo {
         }
         self.now = deadline;
     }
+
     fn advance(&mut self, next: Instant) {
         self.now = next;
         self.client.handle_timeout(next);
@@ -111,6 +113,7 @@ impl Duo {
             self.client.handle_packet(next, ReceiveMeta::default(), packet);
         }
     }
+
     fn drain(&mut self) {
         while let Some(transmit) = self.client.poll_transmit(self.now) {
             self.gss = if transmit.packet.extended {
@@ -126,6 +129,7 @@ impl Duo {
         while self.client.poll_event().is_some() {}
         while self.server.poll_event().is_some() {}
     }
+
     /// The packets that arrived at the client.
     #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn events(&mut self) -> Vec<Event> {

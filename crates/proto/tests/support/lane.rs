@@ -28,6 +28,7 @@ impl Link {
     fn new(per_packet: Duration, delay: Duration) -> Self {
         Self { per_packet, delay, free_at: Instant::ZERO, in_flight: VecDeque::with_capacity(4096) }
     }
+
     fn carry(&mut self, now: Instant, transmit: Transmit) {
         if self.free_at > now + BUFFER {
             return;
@@ -35,6 +36,7 @@ impl Link {
         self.free_at = self.free_at.max(now) + self.per_packet;
         self.in_flight.push_back((self.free_at + self.delay, transmit));
     }
+
     fn arrival(&self) -> Option<Instant> {
         self.in_flight.front().map(|(at, _)| *at)
     }
@@ -82,6 +84,7 @@ impl Lane {
         }
         lane
     }
+
     /// Carries `datagrams` more.
     pub(crate) fn run(&mut self, datagrams: u64) {
         let goal = self.received + datagrams;
@@ -90,21 +93,25 @@ impl Lane {
             self.advance();
         }
     }
+
     /// Datagrams that the server has received.
     #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn received(&self) -> u64 {
         self.received
     }
+
     /// The time on the lane's clock.
     #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
+
     /// Packets of any type that the two have sent.
     #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn packets(&self) -> u64 {
         self.sent
     }
+
     fn drain(&mut self) {
         while self.client.queued_datagrams() < QUEUED {
             self.tag += 1;
@@ -126,6 +133,7 @@ impl Lane {
             self.received += u64::from(matches!(event, Event::Datagram { .. }));
         }
     }
+
     fn advance(&mut self) {
         let times = [
             self.forth.arrival(),

@@ -393,6 +393,7 @@ impl ProgramAddress {
     pub(crate) fn stream(&self) -> &Stream {
         &self.stream
     }
+
     /// The only host whose datagrams to the group are taken.
     pub(crate) fn source(&self) -> Option<Ipv4Addr> {
         self.source

@@ -124,27 +124,34 @@ impl Carriage {
             wait: 0.0,
         }
     }
+
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+
     pub(crate) fn queue(&self) -> &Lanes {
         &self.queue
     }
+
     pub(crate) fn kinds(&mut self) -> &mut FlowKinds {
         &mut self.kinds
     }
+
     /// The frames of the flows that have some.
     pub(crate) fn frames(&self) -> impl Iterator<Item = (Flow, FrameCounts)> {
         self.kinds.frames()
     }
+
     /// Average size of the datagrams that local programs send.
     pub(crate) fn average_size(&self) -> f64 {
         self.size
     }
+
     /// Average rate of the commands and values that leave, in bit/s: media do not get it.
     pub(crate) fn urgent_bps(&self) -> f64 {
         self.urgent_bps
     }
+
     /// Average time in seconds for which datagrams wait here.
     pub(crate) fn average_wait(&self) -> f64 {
         self.wait
@@ -163,16 +170,19 @@ impl Carriage {
         self.size += (payload.len() as f64 - self.size) * WEIGHT;
         self.push(now, flow, payload, kind, mark);
     }
+
     /// This end itself sends a datagram to the other end's program.
     pub(crate) fn take_own(&mut self, now: Instant, flow: Flow, payload: &[u8]) {
         self.ledger.on_sent();
         self.ledger.on_classified(StreamId { port: flow.port, lane: Lane::Media }, false);
         self.push(now, flow, payload, Kind::Essential, Mark::SINGLE);
     }
+
     fn push(&mut self, now: Instant, flow: Flow, payload: &[u8], kind: Kind, mark: Mark) {
         self.queue.push_media(Waiting { bytes: flow.wrap(payload), kind, mark, arrived: now });
         self.account();
     }
+
     /// Enters in the ledger what the queue has dropped.
     fn account(&mut self) {
         self.queue.take_drops(&mut self.drops);
@@ -189,6 +199,7 @@ impl Carriage {
     pub(crate) fn is_at_rest(&self) -> bool {
         self.queue.is_empty() && self.outbox.is_empty()
     }
+
     /// `true` if there is something to send.
     pub(crate) fn has_waiting(&mut self, now: Instant) -> bool {
         self.queue.hold_commands(self.outbox.is_full(0));
@@ -197,9 +208,11 @@ impl Carriage {
             || self.is_report_due(now)
             || self.reporting.is_streams_due(now)
     }
+
     fn is_report_due(&mut self, now: Instant) -> bool {
         self.reporting.is_due(now, self.ledger.marks())
     }
+
     /// Hands up to `limit` datagrams to the transport, with the times until which they are worth sending and
     /// their places in frames. `observe` says what the transport has observed, for a report.
     ///
@@ -294,6 +307,7 @@ impl Carriage {
         };
         self.unwrap(now, datagram, is_repaired)
     }
+
     /// The next datagram for a program that came in a bundle, or of the peer's commands, once no earlier one
     /// has to precede it.
     pub(crate) fn further(&mut self, now: Instant) -> Option<Arrival> {
@@ -311,6 +325,7 @@ impl Carriage {
         }
         None
     }
+
     fn unwrap(&mut self, now: Instant, datagram: Bytes, is_repaired: bool) -> Option<Arrival> {
         let size = datagram.len();
         let Some((flow, payload)) = Flow::unwrap(datagram) else {
@@ -343,6 +358,7 @@ impl Carriage {
         let is_rtp = self.kinds.on_received(now, flow, &payload, is_repaired);
         Some(Arrival { flow, payload, is_rtp })
     }
+
     /// The result of passing a datagram to a local program.
     pub(crate) fn on_delivery(&self, flow: Flow, delivery: Delivery) {
         match delivery {
@@ -368,6 +384,7 @@ impl Carriage {
             self.ledger.observe(observed);
         }
     }
+
     /// The rate that congestion control allows now, and the age up to which a datagram that is sent arrives
     /// in time, where the transport repairs within a latency.
     pub(crate) fn set_limits(
@@ -380,6 +397,7 @@ impl Carriage {
         self.queue.set_rate(allowed);
         self.queue.set_budget(budget);
     }
+
     /// Returns memory that traffic has left behind.
     pub(crate) fn shrink(&mut self) {
         self.queue.shrink();

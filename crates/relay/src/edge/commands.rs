@@ -66,9 +66,11 @@ impl Outbox {
         self.under_way.len() + usize::from(leaving) >= most
             || self.under_way.front().is_some_and(|oldest| next.wrapping_sub(oldest.number) >= before)
     }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }
+
     /// The datagram of the connection with a number for a command, which is one as it is; `None` if it leaves
     /// like that. `leaving` others are about to leave before it.
     pub(crate) fn number(&self, command: &Bytes, leaving: u16) -> Option<Bytes> {
@@ -81,6 +83,7 @@ impl Outbox {
         bytes.put_slice(&command[HEADER..]);
         Some(bytes.freeze())
     }
+
     /// The transport has accepted what [`Outbox::number`] has returned. Until `deadline` it is worth
     /// repeating.
     pub(crate) fn on_handed(&mut self, now: Instant, bytes: Bytes, deadline: Instant, rtt: Duration) {
@@ -88,6 +91,7 @@ impl Outbox {
         self.under_way.push_back(Command { number: self.next, bytes, deadline, due: now + wait, wait });
         self.next = self.next.wrapping_add(1);
     }
+
     /// The other end's report says this; `None`: nothing about commands. Returns `true` if commands came.
     pub(crate) fn on_report(&mut self, received: Option<Received>) -> bool {
         let Some(received) = received else { return false };
@@ -96,11 +100,13 @@ impl Outbox {
         self.under_way.retain(|command| !received.has(command.number));
         self.under_way.len() < count
     }
+
     /// The command that is to be repeated now.
     pub(crate) fn due(&mut self, now: Instant) -> Option<Bytes> {
         self.under_way.retain(|command| command.deadline > now);
         self.under_way.iter().find(|command| command.due <= now).map(|command| command.bytes.clone())
     }
+
     /// The transport has accepted the repeat.
     pub(crate) fn on_repeated(&mut self, now: Instant) {
         if let Some(command) = self.under_way.iter_mut().find(|command| command.due <= now) {
@@ -126,6 +132,7 @@ impl Inbox {
     pub(crate) fn accept(&mut self, now: Instant, datagram: &[u8]) {
         let _ = self.try_accept(now, datagram);
     }
+
     fn try_accept(&mut self, now: Instant, datagram: &[u8]) -> Option<()> {
         let (header, payload) = datagram.split_first_chunk::<{ HEADER + NUMBER }>()?;
         let number = u16::from_be_bytes([header[2], header[3]]);
@@ -145,6 +152,7 @@ impl Inbox {
         self.held.insert(number, (now, bytes.freeze()));
         Some(())
     }
+
     /// The next command in their order, as the datagram of the connection that it would be without a number.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Bytes> {
         let (&number, &(since, _)) = self.held.first_key_value()?;
@@ -154,6 +162,7 @@ impl Inbox {
         self.next = number + 1;
         self.held.pop_first().map(|(_, (_, bytes))| bytes)
     }
+
     /// State for a report.
     pub(crate) fn state(&self) -> Received {
         self.received

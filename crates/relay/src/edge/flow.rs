@@ -25,6 +25,7 @@ impl Flow {
     pub(crate) fn id(self) -> u16 {
         u16::from_be_bytes([self.port, self.number])
     }
+
     /// A datagram with the header of the connection.
     pub(crate) fn wrap(self, payload: &[u8]) -> Bytes {
         let mut bytes = BytesMut::with_capacity(HEADER + payload.len());
@@ -32,6 +33,7 @@ impl Flow {
         bytes.put_slice(payload);
         bytes.freeze()
     }
+
     /// Flow and payload of a datagram of the connection; `None` if it has no header.
     pub(crate) fn unwrap(mut datagram: Bytes) -> Option<(Self, Bytes)> {
         if datagram.len() < HEADER {

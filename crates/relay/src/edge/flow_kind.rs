@@ -38,9 +38,11 @@ impl Frame {
     pub(crate) fn stream(self) -> u64 {
         stream(self.flow, self.id.source)
     }
+
     pub(crate) fn of_stream(self) -> StreamFrame {
         StreamFrame { stream: self.stream(), number: self.id.number }
     }
+
     /// `true` if both are of the same stream.
     pub(crate) fn is_of_stream(self, other: Self) -> bool {
         self.stream() == other.stream()
@@ -84,6 +86,7 @@ impl Sends {
     pub(crate) fn each() -> Self {
         Self::Each(Arc::new([const { AtomicU8::new(0) }; MAX_PORTS]))
     }
+
     /// A program of this process says what it sends at a port.
     pub(crate) fn set(&self, port: u8, payload: Payload) {
         let Self::Each(ports) = self else { return };
@@ -98,6 +101,7 @@ impl Sends {
             port.store(number, Ordering::Relaxed);
         }
     }
+
     /// Kind of a port's datagrams.
     pub(crate) fn of(&self, port: u8) -> Payload {
         match self {
@@ -154,6 +158,7 @@ impl State {
     fn is_rtp(&self) -> bool {
         self.sent.is_rtp() || self.received.is_rtp()
     }
+
     /// `true` if a datagram with the structure of RTCP is RTCP, in a flow where there may be some.
     fn is_control(&mut self, packet: ControlPacket) -> bool {
         if packet.is_whole || self.sent.has_source(packet.sender) {

@@ -59,10 +59,12 @@ impl KeyFrames {
     pub(crate) fn new(sender: u32) -> Self {
         Self { sender, ..Self::default() }
     }
+
     /// Requests so far.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
+
     /// `true` while an encoder may be asked again.
     pub(crate) fn is_waiting(&self) -> bool {
         self.asked.values().any(|asked| asked.requests < REQUESTS)
@@ -124,6 +126,7 @@ mod tests {
         let last_start = last_start.map(Instant::from_millis);
         Video { flow: Flow { port: 0, number }, source: 9, last_start }
     }
+
     fn stream(number: u8) -> u64 {
         flow_kind::stream(number.into(), 9)
     }

@@ -69,6 +69,7 @@ impl Plains {
         self.bytes -= removed.bytes.len();
         Some(removed)
     }
+
     fn push(&mut self, index: usize, plain: Plain) {
         self.bytes += plain.bytes.len();
         self.waiting.insert(index, plain);
@@ -127,35 +128,44 @@ impl Lanes {
             drops: Drops::default(),
         }
     }
+
     pub(crate) fn take_drops(&mut self, into: &mut Drops) {
         self.media.take_drops(into);
         self.drops.append_to(into);
     }
+
     pub(crate) fn len(&self) -> usize {
         self.media.len() + self.plains.iter().map(|plains| plains.waiting.len()).sum::<usize>()
     }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
     pub(crate) fn bytes(&self) -> usize {
         self.media.bytes() + self.plains.iter().map(|plains| plains.bytes).sum::<usize>()
     }
+
     /// Age of the oldest, without bulk data.
     pub(crate) fn age(&self, now: Instant) -> Duration {
         let plains = self.plains[..2].iter().flat_map(|plains| &plains.waiting);
         let oldest = plains.map(|plain| now.saturating_since(plain.arrived)).max();
         self.media.age(now).max(oldest.unwrap_or_default())
     }
+
     pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
         self.media.set_rate(allowed);
     }
+
     pub(crate) fn set_budget(&mut self, budget: Option<Duration>) {
         self.media.set_budget(budget);
     }
+
     /// Holds commands: too many are under way.
     pub(crate) fn hold_commands(&mut self, holds: bool) {
         self.holds_commands = holds;
     }
+
     /// `true` if a command, or values that change often, were sent of late.
     pub(crate) fn is_urgent(&self, now: Instant) -> bool {
         self.urgent.is_some_and(|last| now.saturating_since(last) < URGENT_TIME)
@@ -165,6 +175,7 @@ impl Lanes {
     pub(crate) fn push_media(&mut self, datagram: Waiting) {
         self.media.push(datagram);
     }
+
     /// Adds a datagram of another lane. A value takes the place of the older ones that it replaces, so that
     /// each has its turn, however often it changes.
     pub(crate) fn push(&mut self, now: Instant, lane: Lane, keys: Keys, bytes: Bytes) {
@@ -243,9 +254,11 @@ impl Lanes {
         };
         is_open.then_some(next)
     }
+
     fn has_credit(&self, lane: Lane, size: usize) -> bool {
         self.credit[lane as usize] >= size * WHOLE
     }
+
     /// `true` if a datagram may leave now.
     pub(crate) fn is_ready(&self, now: Instant) -> bool {
         Lane::ALL.into_iter().any(|lane| self.ready(now, lane).is_some())
@@ -265,6 +278,7 @@ impl Lanes {
         self.charge(lane, next.waiting.bytes.len());
         Some(next)
     }
+
     /// Takes the next command or value, of at most `room` bytes, that leaves together with the datagram taken
     /// last.
     pub(crate) fn pop_with(&mut self, now: Instant, room: usize) -> Option<Next> {
@@ -275,6 +289,7 @@ impl Lanes {
         self.charge(lane, size);
         Some(next)
     }
+
     /// A datagram of a lane leaves: it costs credit, and others that wait get their share.
     fn charge(&mut self, lane: Lane, size: usize) {
         self.credit[lane as usize] = self.credit[lane as usize].saturating_sub(size * WHOLE);
@@ -291,6 +306,7 @@ impl Lanes {
             }
         }
     }
+
     fn take(&mut self, now: Instant, lane: Lane) -> Option<Next> {
         let Some(place) = place(lane) else {
             let waiting = self.media.pop(now)?;
@@ -304,6 +320,7 @@ impl Lanes {
         let waiting = Waiting { bytes, kind: Kind::Other, mark: Mark::SINGLE, arrived };
         Some(Next { waiting, lane, deadline: arrived + age(lane), keys: (keys, newest) })
     }
+
     /// Returns the datagram that was taken last and could not be sent yet, and then those taken before it to
     /// leave together, latest first.
     pub(crate) fn put_back(&mut self, next: Next) {
@@ -316,6 +333,7 @@ impl Lanes {
         let Waiting { bytes, arrived, .. } = waiting;
         self.plains[place].push(0, Plain { bytes, arrived, keys, newest });
     }
+
     /// Returns memory that a burst has left behind.
     pub(crate) fn shrink(&mut self) {
         self.media.shrink();

@@ -39,6 +39,7 @@ macro_rules! reasons {
                     $(Self::$variant => $name,)+
                 }
             }
+
             /// The name in lines.
             pub fn text(self) -> String {
                 self.name().replace('_', " ")
@@ -92,10 +93,12 @@ impl Losses {
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
     }
+
     /// The reasons that occurred, with their numbers.
     pub fn occurred(&self) -> impl Iterator<Item = (Reason, u64)> {
         self.all().filter(|(_, count)| *count > 0)
     }
+
     /// All reasons, with their numbers.
     pub fn all(&self) -> impl Iterator<Item = (Reason, u64)> {
         Reason::ALL.iter().map(|reason| (*reason, self[*reason]))
@@ -249,11 +252,13 @@ impl Crossing {
     fn passed(&self) -> u64 {
         self.handed.saturating_sub(self.observed.withdrawn)
     }
+
     /// Missing datagrams for which the path had become too narrow: `narrowed` are their parts.
     fn split(missing: u64, narrowed: u64, lost: &mut Losses) {
         lost[Reason::TooLarge] += missing.min(narrowed);
         lost[Reason::Path] += missing.saturating_sub(narrowed);
     }
+
     /// Adds what is known of the datagrams that were passed: delivered or lost.
     fn settle(&self, account: &mut Account) {
         account.lost[Reason::Stale] += self.observed.withdrawn;
@@ -273,6 +278,7 @@ impl Crossing {
             }
         }
     }
+
     fn of_peer(&self) -> Account {
         let unread = self.observed.unread;
         let (missing, narrowed) = match &self.answer {
@@ -336,26 +342,31 @@ impl Ledger {
     pub(crate) fn on_sent(&self) {
         self.lock().sent += 1;
     }
+
     /// The system has dropped datagrams of local programs before they could be read.
     pub(crate) fn on_kernel_drops(&self, count: u64) {
         let mut books = self.lock();
         books.sent += count;
         books.lost_here[Reason::Kernel] += count;
     }
+
     /// Datagrams of local programs were lost before the transport had them.
     pub(crate) fn lose(&self, reason: Reason, count: u64) {
         self.lock().lost_here[reason] += count;
     }
+
     /// The same of datagrams of a stream.
     pub(crate) fn lose_of(&self, id: StreamId, reason: Reason, count: u64) {
         let mut books = self.lock();
         books.lost_here[reason] += count;
         books.streams.lose(id, reason, count);
     }
+
     /// Frames were dropped.
     pub(crate) fn on_dropped_frames(&self, count: u64) {
         self.lock().dropped_frames += count;
     }
+
     /// The transport has accepted a datagram.
     pub(crate) fn on_handed(&self) {
         self.lock().crossing.handed += 1;
@@ -365,6 +376,7 @@ impl Ledger {
     pub(crate) fn on_arrived(&self) {
         self.lock().crossing.arrived += 1;
     }
+
     /// Datagrams of the peer that had arrived for a port were not delivered. More than have arrived in this
     /// connection are of earlier ones.
     pub(crate) fn lose_arrived(&self, port: u8, reason: Reason, count: u64) {
@@ -383,6 +395,7 @@ impl Ledger {
     pub(crate) fn observe(&self, observed: Observed) {
         self.lock().crossing.observed = observed;
     }
+
     /// Like [`Ledger::observe`], of a transport whose datagrams have no deadline: those that it dropped
     /// waited when the connection ended.
     pub(crate) fn observe_without_deadlines(&self, observed: Observed) {
@@ -392,6 +405,7 @@ impl Ledger {
         books.crossing.handed = books.crossing.handed.saturating_sub(new);
         books.crossing.observed = Observed { withdrawn: 0, ..observed };
     }
+
     /// The report for the other end.
     pub(crate) fn report(&self) -> Report {
         let books = self.lock();
@@ -399,6 +413,7 @@ impl Ledger {
         let Observed { withdrawn, narrowed, .. } = crossing.observed;
         Report { sent: crossing.handed, withdrawn, narrowed, ..crossing.answer.unwrap_or_default() }
     }
+
     /// The other end's report, with its number of bytes. One that another has overtaken changes nothing, nor
     /// does one of more datagrams than there are.
     pub(crate) fn on_report(&self, report: Report, bytes: usize) {
@@ -424,14 +439,17 @@ impl Ledger {
             crossing.told = Some(report);
         }
     }
+
     /// The transport has accepted a report of that size.
     pub(crate) fn on_report_handed(&self, bytes: usize) {
         self.lock().crossing.report_bytes[0] += bytes as u64;
     }
+
     /// `true` if the other end reports.
     pub(crate) fn has_reports(&self) -> bool {
         self.lock().crossing.told.is_some()
     }
+
     /// Numbers by which it is seen whether there is something new to report: datagrams handed over, those
     /// that arrived, and those that were lost here of these, and what the other end has announced.
     pub(crate) fn marks(&self) -> [u64; 4] {

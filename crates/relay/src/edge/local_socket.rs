@@ -188,6 +188,7 @@ impl LocalSocket {
     pub(crate) fn refusals(&self) -> [u64; 2] {
         [&self.refusals, &self.unreachable].map(|count| count.load(Ordering::Relaxed))
     }
+
     /// Address of the last refusal: no listener.
     pub(crate) fn refused(&self) -> Option<SocketAddr> {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner)

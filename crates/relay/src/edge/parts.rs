@@ -79,6 +79,7 @@ impl Division {
         let count = datagram.len().checked_sub(FLOW)?.div_ceil(room).max(2);
         Some(Self { mark, number, next: 0, count: u8::try_from(count).ok()? })
     }
+
     /// The next part of that datagram.
     pub(crate) fn part(&self, datagram: &[u8]) -> Bytes {
         let (flow, payload) = datagram.split_at(FLOW);
@@ -91,11 +92,13 @@ impl Division {
         part.put_slice(data);
         part.freeze()
     }
+
     /// The place of the next part in a frame, of which the datagram has that one.
     fn mark(&self, whole: Mark) -> Mark {
         let is_last = self.next + 1 == self.count;
         Mark { ends_frame: whole.ends_frame && is_last, count: None, ..whole }
     }
+
     /// The part was sent. Returns `true` if it was the last.
     pub(crate) fn advance(&mut self) -> bool {
         self.next += 1;
@@ -119,6 +122,7 @@ impl Divider {
     pub(crate) fn set_knows_bulk(&mut self) {
         self.knows_bulk = true;
     }
+
     /// Hands over a datagram of the connection that is worth sending until `deadline`. After
     /// [`Handed::Later`], the same datagram continues where it was interrupted. Parts have no deadline: the
     /// transport keeps or drops a datagram as a whole.
@@ -178,6 +182,7 @@ impl Room {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= MAX_BYTES_OF_ALL);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
+
     fn give(&self, bytes: usize) {
         self.0.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -289,6 +294,7 @@ impl Joiner {
         self.incomplete.push_back(Incomplete { key, until, parts, missing: count, size: 0, cost });
         Some(self.incomplete.len() - 1)
     }
+
     /// Takes room for further bytes of a datagram, if necessary by dropping older ones.
     fn fits(&mut self, bytes: usize, mut place: usize) -> bool {
         while self.cost + bytes > MAX_BYTES && place > 0 {
@@ -297,9 +303,11 @@ impl Joiner {
         }
         self.cost + bytes <= MAX_BYTES && self.room.take(bytes)
     }
+
     fn lose(&mut self, place: usize) {
         drop(self.take(place));
     }
+
     fn take(&mut self, place: usize) -> Option<Incomplete> {
         let taken = self.incomplete.remove(place)?;
         self.cost -= taken.cost;

@@ -56,6 +56,7 @@ impl Drops {
             }
         }
     }
+
     /// Moves all to another one.
     pub(crate) fn append_to(&mut self, other: &mut Self) {
         other.datagrams.append(&mut self.datagrams);
@@ -108,43 +109,54 @@ impl Queue {
             drops: Drops::default(),
         }
     }
+
     pub(crate) fn take_drops(&mut self, into: &mut Drops) {
         self.drops.append_to(into);
     }
+
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
+
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
+
     /// Age of the oldest.
     pub(crate) fn age(&self, now: Instant) -> Duration {
         self.waiting.front().map_or(Duration::ZERO, |oldest| now.saturating_since(oldest.arrived))
     }
+
     /// The size of the oldest.
     pub(crate) fn next_size(&self) -> Option<usize> {
         self.waiting.front().map(|oldest| oldest.bytes.len())
     }
+
     /// `true` if there is no queue on the path.
     pub(crate) fn is_path_free(&self) -> bool {
         self.budget.is_none_or(|budget| budget * 4 >= self.widest * 3)
     }
+
     /// The rate that congestion control allows now.
     pub(crate) fn set_rate(&mut self, allowed: Option<DataRate>) {
         self.allowed = allowed.filter(|rate| rate.as_bits_per_second() > 0.0);
     }
+
     /// Age up to which a datagram that is sent arrives in time; `None` if the peer delivers at any time.
     pub(crate) fn set_budget(&mut self, budget: Option<Duration>) {
         self.budget = budget;
         self.widest = self.widest.max(budget.unwrap_or_default());
     }
+
     /// Age at which a datagram is useless.
     fn time(&self) -> Duration {
         self.budget.map_or(self.stale, |budget| budget.min(self.stale))
     }
+
     /// Time until which a datagram is worth sending. Essential ones are for long, and what is left of a frame
     /// of which a part was sent has more time: the part would have been sent in vain.
     pub(crate) fn deadline(&self, waiting: &Waiting) -> Instant {
@@ -187,6 +199,7 @@ impl Queue {
         self.waiting.push_back(datagram);
         self.relieve();
     }
+
     /// `true` if a frame that cannot be decoded is sent nevertheless, as nothing else waits, here or on the
     /// path: without data the allowed rate would fall (RFC 5348, Section 4.3), and where it is too low for a
     /// key frame, the stream would stand still.
@@ -200,6 +213,7 @@ impl Queue {
         }
         self.probe == Some(frame)
     }
+
     /// `true` if a datagram belongs to a frame of which a part was dropped.
     fn is_broken(&self, kind: Kind) -> bool {
         matches!(kind, Kind::Part { frame, .. } if self.broken.contains(&frame))
@@ -213,6 +227,7 @@ impl Queue {
             self.drop_at(0, Reason::Stale);
         }
     }
+
     /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its
     /// stream waits. The only frame of a stream is sent in any case, and one after a pause: without data the
     /// rate would not grow, and a stream of large frames would have to give way to small ones for ever.
@@ -230,6 +245,7 @@ impl Queue {
         let bytes: usize = self.waiting.iter().filter(is_of_frame).map(|waiting| waiting.bytes.len()).sum();
         now + ByteCount::new(bytes as u64) / allowed > self.deadline(oldest)
     }
+
     /// The frames of the packets that wait.
     fn frames(&self) -> impl Iterator<Item = Frame> {
         self.waiting.iter().filter_map(|waiting| match waiting.kind {
@@ -237,11 +253,13 @@ impl Queue {
             _ => None,
         })
     }
+
     /// `true` if packets of two frames or more wait.
     fn has_several_frames(&self) -> bool {
         let mut frames = self.frames();
         frames.next().is_some_and(|first| frames.any(|other| other != first))
     }
+
     /// Takes the oldest datagram that is worth sending.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<Waiting> {
         self.expire(now);
@@ -264,6 +282,7 @@ impl Queue {
         }
         Some(taken)
     }
+
     /// Returns the datagram that was taken last and could not be sent yet.
     pub(crate) fn put_back(&mut self, datagram: Waiting) {
         if let Some((frame, before)) = self.newly_begun.take() {
@@ -290,6 +309,7 @@ impl Queue {
             self.drop_at(found, Reason::Disposable);
         }
     }
+
     /// Returns memory that a burst has left behind.
     pub(crate) fn shrink(&mut self) {
         self.waiting.shrink_to(KEPT);
@@ -312,6 +332,7 @@ impl Queue {
             self.drop_rest(frame);
         }
     }
+
     /// Counts a frame that is dropped, also what of it is still to come.
     fn note_dropped(&mut self, frame: Frame) {
         if self.broken.contains(&frame) {
@@ -323,6 +344,7 @@ impl Queue {
         }
         self.broken.push_back(frame);
     }
+
     /// Drops the rest of a group of frames: up to the next key frame, and what is to come if none waits.
     fn drop_rest(&mut self, dropped: Frame) {
         let mut left = Vec::new();
@@ -346,6 +368,7 @@ impl Queue {
             |waiting| matches!(waiting.kind, Kind::Part { frame, .. } if left.contains(&frame)),
         );
     }
+
     /// Drops the datagrams for which `is_dropped` holds.
     fn drop_frames(&mut self, reason: Reason, is_dropped: impl Fn(&Waiting) -> bool) {
         let Self { waiting, bytes, drops, .. } = self;

@@ -56,10 +56,12 @@ impl Report {
     pub(crate) fn reached(&self) -> u64 {
         self.arrived.saturating_add(self.lost[Reason::Unread]).min(self.of_sent)
     }
+
     /// Datagrams that were lost on the path; `withdrawn` of `of_sent` never left.
     pub(crate) fn lost_on_path(&self, withdrawn: u64) -> u64 {
         self.of_sent.saturating_sub(withdrawn).saturating_sub(self.reached())
     }
+
     /// The datagram of the connection.
     pub(crate) fn encode(&self) -> Bytes {
         let mut bytes = BytesMut::with_capacity(2 + 8 * (11 + RECEIVERS.len()));
@@ -77,6 +79,7 @@ impl Report {
         }
         bytes.freeze()
     }
+
     /// Reads what follows the header. `None` if it is shorter. Earlier versions lack the last numbers, and
     /// what a later version adds is left out. No number is larger than what can be counted.
     pub(crate) fn decode(mut bytes: Bytes) -> Option<Self> {
@@ -125,6 +128,7 @@ impl Reporting {
             streams_due: None,
         }
     }
+
     /// The other end has sent a report.
     pub(crate) fn on_answer(&mut self, now: Instant) {
         if !self.has_answer {
@@ -132,11 +136,13 @@ impl Reporting {
             (self.has_answer, self.due, self.repeats) = (true, now, REPEATS);
         }
     }
+
     /// A command has come, at one end or the other: a report follows.
     pub(crate) fn on_command(&mut self, now: Instant) {
         self.due = self.due.min(now + COMMAND_INTERVAL);
         self.repeats = self.repeats.max(1);
     }
+
     /// `true` if a report is due. `marks`: the marks of the ledger.
     pub(crate) fn is_due(&mut self, now: Instant, marks: [u64; 4]) -> bool {
         if self.marks != marks {
@@ -145,6 +151,7 @@ impl Reporting {
         let is_of_use = self.has_answer || (self.announces && self.attempts < ATTEMPTS);
         now >= self.due && self.repeats > 0 && is_of_use
     }
+
     /// A report was handed to the transport.
     pub(crate) fn on_sent(&mut self, now: Instant) {
         self.repeats = self.repeats.saturating_sub(1);
@@ -153,10 +160,12 @@ impl Reporting {
         self.due = now + INTERVAL * (1u64 << doublings.min(ATTEMPTS));
         self.streams_due = Some(now + INTERVAL / 2);
     }
+
     /// `true` if the report of the streams is due.
     pub(crate) fn is_streams_due(&self, now: Instant) -> bool {
         self.streams_due.is_some_and(|due| due <= now)
     }
+
     /// The same; it is due once.
     pub(crate) fn take_streams_due(&mut self, now: Instant) -> bool {
         self.streams_due.take_if(|due| *due <= now).is_some()

@@ -34,6 +34,7 @@ impl Lane {
             Self::Bulk => "bulk",
         }
     }
+
     /// The lane of a number on the wire.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
@@ -53,6 +54,7 @@ impl Keys {
         keys.push(key);
         keys
     }
+
     /// `false`: there are too many.
     pub(crate) fn push(&mut self, key: u64) -> bool {
         let Some(place) = self.keys.get_mut(self.count) else { return false };
@@ -60,14 +62,17 @@ impl Keys {
         self.count += 1;
         true
     }
+
     pub(crate) fn all(&self) -> &[u64] {
         &self.keys[..self.count]
     }
+
     /// A bit for each of them that is in another one.
     pub(crate) fn shared(&self, others: &Self) -> u16 {
         let bits = self.all().iter().zip(0..).map(|(key, n)| u16::from(others.all().contains(key)) << n);
         bits.fold(0, |all, bit| all | bit)
     }
+
     /// A bit for each of them.
     pub(crate) fn bits(&self) -> u16 {
         ((1_u32 << self.count) - 1) as u16
@@ -136,6 +141,7 @@ impl Stream {
     pub(crate) fn is_whole(&self) -> bool {
         *self != Self::Recognized
     }
+
     /// The lane of a datagram of a flow with that number, and the keys of its values; [`Lane::Media`] has
     /// none.
     pub(crate) fn classify(&self, flow: u16, datagram: &[u8]) -> (Lane, Keys) {

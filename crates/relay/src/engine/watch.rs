@@ -69,6 +69,7 @@ impl Watch {
             Self::Events { repairs: false } => std::future::pending().await,
         }
     }
+
     /// `true` if [`Self::next`] takes the events of the connection.
     fn takes_events(&self, link: &Link) -> bool {
         match self {
@@ -77,12 +78,14 @@ impl Watch {
             Self::Events { repairs } => *repairs || link.scheduler.is_some(),
         }
     }
+
     /// Drops the events of a connection, of which many would be kept otherwise, if nothing else takes them.
     pub(super) fn discard(&self, link: &Link) {
         if !self.takes_events(link) {
             while let Ok(Some(_)) = link.socket.try_event() {}
         }
     }
+
     /// Applies a change. Returns lines about it.
     pub(crate) async fn apply(&mut self, change: Below, link: &Link) -> Vec<String> {
         match (self, change) {

@@ -18,6 +18,7 @@ impl Screen {
     pub(super) fn of(_: &Options) -> Option<Self> {
         None
     }
+
     pub(super) fn change(&self, _: &Asked) -> Changed {
         match *self {}
     }
@@ -31,10 +32,12 @@ impl Viewing {
     pub(super) fn new(_: Option<Screen>, _: u64) -> Self {
         Self
     }
+
     pub(super) fn pass(&self, _: Instant, _: Flow, _: &Bytes) {}
     pub(super) async fn request(&self) {
         std::future::pending().await
     }
+
     pub(super) fn messages(&mut self, _: Instant) -> Vec<(Flow, Vec<u8>)> {
         Vec::new()
     }

@@ -77,6 +77,7 @@ impl Planner {
     pub fn channel(&self) -> Channel {
         self.channel
     }
+
     /// Choices that were computed so far.
     #[must_use]
     pub fn computed(&self) -> u64 {

@@ -65,6 +65,7 @@ impl Mix {
     pub fn missed(&self) -> f64 {
         self.cheap.missed + self.share * (self.safe.missed - self.cheap.missed)
     }
+
     /// The overhead in the mean.
     #[must_use]
     pub fn overhead(&self) -> f64 {

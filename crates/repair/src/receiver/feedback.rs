@@ -144,13 +144,16 @@ impl Feedback {
     pub(super) fn round_trip(&self) -> Duration {
         if self.is_measured { self.round_trip } else { Duration::ZERO }
     }
+
     pub(super) fn set_verdict(&mut self, verdict: Cause) {
         self.cause = verdict;
     }
+
     pub(super) fn set_round_trip(&mut self, round_trip: Duration) {
         self.round_trip = round_trip;
         self.is_measured = true;
     }
+
     fn margin(&self) -> Duration {
         MARGIN + self.jitter * 2 + self.lateness.wait()
     }

@@ -117,6 +117,7 @@ impl Second {
         }
         self.newest = self.newest.max(part);
     }
+
     fn add(&mut self, bytes: usize) {
         self.parts[(self.newest % PARTS as u64) as usize] += bytes as u64;
         self.sum += bytes as u64;
@@ -135,10 +136,12 @@ impl Share {
         const EMPTY: Second = Second { parts: [0; PARTS], sum: 0, newest: 0 };
         Self { source: EMPTY, coded: EMPTY }
     }
+
     pub(super) fn on_source(&mut self, now: Instant, bytes: usize) {
         self.source.advance(now);
         self.source.add(bytes);
     }
+
     /// Takes the bytes of a coded packet, if they are allowed.
     pub(super) fn take(&mut self, now: Instant, bytes: usize) -> bool {
         self.source.advance(now);

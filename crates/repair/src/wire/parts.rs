@@ -82,11 +82,13 @@ impl<'a> Parts<'a> {
             Head::Repair { .. } => 0,
         }
     }
+
     /// Bytes of the body.
     #[must_use]
     pub fn length(&self) -> usize {
         self.body.len()
     }
+
     /// The parts, by column; `None` for those that are damaged.
     pub fn iter(&self) -> impl Iterator<Item = Option<&'a [u8]>> {
         let checksums = self.checksums.chunks_exact(2);
@@ -94,6 +96,7 @@ impl<'a> Parts<'a> {
             .zip(checksums)
             .map(|(part, checksum)| (CHECKSUM.checksum(part).to_be_bytes() == checksum).then_some(part))
     }
+
     /// `true` if no part is damaged.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -177,6 +180,7 @@ pub(crate) fn seal_report(report: &mut Vec<u8>) {
     let checksum = CHECKSUM.checksum(report);
     report.extend_from_slice(&checksum.to_be_bytes());
 }
+
 /// The report in the bytes after the first.
 pub(super) fn open_report(bytes: &[u8]) -> Result<&[u8], WireError> {
     let (sealed, checksum) = bytes.split_last_chunk().ok_or(WireError::TooShort { bytes: bytes.len() })?;

@@ -11,6 +11,7 @@ impl Random {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     }
+
     /// A number from 0 to below 1.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64

@@ -65,6 +65,7 @@ impl Lossy {
         let draw = self.random.unit();
         self.is_bad = if self.is_bad { draw >= channel.to_good } else { draw < channel.to_bad };
     }
+
     pub(crate) fn loses(&mut self, now: Instant) -> bool {
         let channel = match self.loss {
             Loss::Packets(channel) => {

@@ -97,9 +97,11 @@ impl Stream {
             has_markers: false,
         }
     }
+
     pub(super) fn has_evidence(&self) -> bool {
         self.has_evidence
     }
+
     pub(super) fn is_recognized(&self, is_announced: bool) -> bool {
         self.has_evidence || is_announced
     }

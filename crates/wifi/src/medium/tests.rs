@@ -44,21 +44,27 @@ impl Listener for Log {
     fn busy(&mut self, now: Instant, station: StationIndex) {
         self.push(now, station.0, Busy);
     }
+
     fn idle(&mut self, now: Instant, station: StationIndex) {
         self.push(now, station.0, Idle);
     }
+
     fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
         self.push(now, station.0, Received(frame.payload));
     }
+
     fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
         self.push(now, station.0, Report::Error(error));
     }
+
     fn lost(&mut self, now: Instant, station: StationIndex, frame: &Frame, cause: ReceptionLoss) {
         self.push(now, station.0, Lost(frame.payload, cause));
     }
+
     fn damaged(&mut self, station: StationIndex, _: &Frame, (from, until): (Instant, Instant)) {
         self.push(from, station.0, Damaged(until.as_nanos() / 1_000));
     }
+
     fn captured(&mut self, now: Instant, station: StationIndex, _: Duration) {
         self.push(now, station.0, Captured);
     }

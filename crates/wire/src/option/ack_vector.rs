@@ -36,6 +36,7 @@ impl AckState {
             _ => Self::NotReceived,
         }
     }
+
     /// `true` if the packet was received, marked or not.
     pub const fn is_received(self) -> bool {
         matches!(self, Self::Received | Self::ReceivedEcnMarked)
@@ -56,6 +57,7 @@ impl Cell {
     pub const fn from_byte(byte: u8) -> Self {
         Self { state: AckState::from_bits(byte >> 6), packets: (byte & 0x3f) + 1 }
     }
+
     /// Encodes the cell. The number of packets is clamped to 1 to 64.
     pub const fn byte(self) -> u8 {
         let run_length = match self.packets {
@@ -110,6 +112,7 @@ impl AckVectorBuilder {
     pub fn new() -> Self {
         Self::default()
     }
+
     /// Appends `packets` older packets with the same state.
     pub fn push(&mut self, state: AckState, packets: u64) {
         let mut left = packets;
@@ -127,14 +130,17 @@ impl AckVectorBuilder {
             left -= taken;
         }
     }
+
     /// The cells so far.
     pub fn cells(&self) -> &[u8] {
         &self.cells
     }
+
     /// Number of packets covered by the cells.
     pub fn packets(&self) -> u64 {
         cells(&self.cells).map(|cell| u64::from(cell.packets)).sum()
     }
+
     /// The options: as many as required at 253 cells each; none without cells.
     pub fn into_options(self, nonce: bool) -> impl Iterator<Item = DccpOption> {
         super::split(self.cells, MAX_DATA_LEN).map(move |cells| DccpOption::AckVector { nonce, cells })

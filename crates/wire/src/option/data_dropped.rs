@@ -43,6 +43,7 @@ impl DropCode {
             reserved => Self::Reserved(reserved),
         }
     }
+
     /// The three bits.
     pub const fn bits(self) -> u8 {
         match self {
@@ -75,6 +76,7 @@ impl Block {
             Self { drop: Some(DropCode::from_bits(byte >> 4)), packets: (byte & 0xf) + 1 }
         }
     }
+
     /// Encodes the block. The number of packets is clamped to the block's limits.
     pub fn byte(self) -> u8 {
         let run_length = self.packets.clamp(1, max_block(self.drop)) - 1;
@@ -133,6 +135,7 @@ impl DataDroppedBuilder {
     pub fn new() -> Self {
         Self::default()
     }
+
     /// Appends `packets` older packets with the same drop state.
     pub fn push(&mut self, drop: Option<DropCode>, packets: u64) {
         let max = max_block(drop);
@@ -152,6 +155,7 @@ impl DataDroppedBuilder {
             left -= taken;
         }
     }
+
     /// The options: as many as required at 253 blocks each. None if no data was dropped, as the absence of
     /// the option has the same meaning.
     pub fn into_options(self) -> impl Iterator<Item = DccpOption> {

@@ -38,14 +38,17 @@ impl FeatureAction {
             _ => return None,
         })
     }
+
     /// `true` for a Change, which opens a negotiation, `false` for a Confirm.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::ChangeL | Self::ChangeR)
     }
+
     /// `true` if the feature is located at the sender of the option ("L"), `false` if at its receiver ("R").
     pub const fn is_local(self) -> bool {
         matches!(self, Self::ChangeL | Self::ConfirmL)
     }
+
     /// The answer to a Change: Confirm R to Change L and vice versa (Section 6.2).
     pub const fn reply(self) -> Option<Self> {
         match self {
@@ -62,6 +65,7 @@ impl FeatureOption {
     pub fn preferences(action: FeatureAction, feature: impl Into<u8>, preferences: &[u8]) -> Self {
         Self { action, feature: feature.into(), values: OptionBytes::from_slice(preferences) }
     }
+
     /// A Confirm of a server-priority feature: the value chosen, then the confirmer's preferences
     /// (Section 6.3.1).
     pub fn confirmation(
@@ -74,6 +78,7 @@ impl FeatureOption {
         values.extend_from_slice(preferences);
         Self { action, feature: feature.into(), values }
     }
+
     /// An option of a non-negotiable feature: one number (Section 6.3.2), with the width of the feature or,
     /// if that is unknown, the minimum width.
     ///
@@ -85,14 +90,17 @@ impl FeatureOption {
         let values = OptionBytes::from_slice(&number.to_be_bytes()[8 - width..]);
         Self { action, feature, values }
     }
+
     /// An empty Confirm, which answers a Change of an unknown feature or to an invalid value (Section 6.2).
     pub fn empty(action: FeatureAction, feature: impl Into<u8>) -> Self {
         Self { action, feature: feature.into(), values: OptionBytes::new() }
     }
+
     /// The feature.
     pub fn feature_number(&self) -> FeatureNumber {
         self.feature.into()
     }
+
     /// The number of a non-negotiable feature: one to six bytes, and as many as the feature requires if that
     /// is known.
     pub fn as_number(&self) -> Option<u64> {
@@ -102,6 +110,7 @@ impl FeatureOption {
         }
         super::NdpCount::from_data(&self.values).map(super::NdpCount::count)
     }
+
     /// The chosen value and the confirmer's preferences of a Confirm of a server-priority feature;
     /// `None` if it is empty.
     pub fn as_confirmation(&self) -> Option<(u8, &[u8])> {
@@ -174,6 +183,7 @@ impl FeatureNumber {
             _ => Some(Reconciliation::ServerPriority),
         }
     }
+
     /// Length of a value in bytes, if it is known.
     pub const fn value_len(self) -> Option<usize> {
         match self {
@@ -183,6 +193,7 @@ impl FeatureNumber {
             _ => Some(1),
         }
     }
+
     /// The initial value of new connections, if it is known.
     pub const fn initial_value(self) -> Option<u64> {
         match self {
@@ -192,14 +203,17 @@ impl FeatureNumber {
             _ => Some(0),
         }
     }
+
     /// `true` if every implementation must understand the feature.
     pub const fn is_required(self) -> bool {
         matches!(self, Self::Ccid | Self::AllowShortSequenceNumbers | Self::SequenceWindow)
     }
+
     /// `true` for an experimental feature, which is only available if it is configured.
     pub const fn is_experimental(self) -> bool {
         matches!(self, Self::Freezing | Self::Mobility | Self::Repair | Self::Other(120..=126))
     }
+
     /// `true` if the number belongs to the CCID in use (Section 10.3).
     pub const fn is_ccid_specific(self) -> bool {
         matches!(

@@ -59,6 +59,7 @@ impl MobilityOption {
         let DccpOption::Mobility { kind, data } = option else { return None };
         Self::from_data(*kind, data)
     }
+
     pub(crate) fn from_data(kind: u8, data: &[u8]) -> Option<Self> {
         let (first, rest) = match kind {
             KEY | MOVE => {

@@ -187,6 +187,7 @@ impl PathPriority {
     pub const fn new(number: u8) -> Self {
         Self(number & 0xf)
     }
+
     /// The number, 0 to 15.
     pub const fn number(self) -> u8 {
         self.0

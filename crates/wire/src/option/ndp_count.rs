@@ -23,6 +23,7 @@ impl NdpCount {
         let width = if count == 0 { 1 } else { count.ilog2() as u8 / 8 + 1 };
         Self { count, width }
     }
+
     /// The number in `data`; `None` unless that is one to six bytes.
     pub fn from_data(data: &[u8]) -> Option<Self> {
         if data.is_empty() || data.len() > 6 {
@@ -31,10 +32,12 @@ impl NdpCount {
         let count = data.iter().fold(0, |count, byte| count << 8 | u64::from(*byte));
         Some(Self { count, width: data.len() as u8 })
     }
+
     /// The count.
     pub const fn count(self) -> u64 {
         self.count
     }
+
     /// Width in bytes, from one to six.
     pub const fn width(self) -> usize {
         self.width as usize

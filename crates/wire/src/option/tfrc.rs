@@ -83,12 +83,14 @@ impl EcnCounts {
     pub fn share(self) -> f64 {
         if self.received == 0 { 0.0 } else { f64::from(self.marked) / f64::from(self.received) }
     }
+
     /// `None` if more packets are marked than received.
     fn from_data(data: &[u8]) -> Option<Self> {
         let &[a, b, c, d, e, f] = data else { return None };
         let (marked, received) = (u32::from_be_bytes([0, a, b, c]), u32::from_be_bytes([0, d, e, f]));
         (marked <= received).then_some(Self { marked, received })
     }
+
     /// The option. Numbers beyond 24 bits saturate.
     pub fn to_option(self) -> DccpOption {
         let [_, a, b, c] = self.marked.min(self.received).min(MAX_24).to_be_bytes();
@@ -130,6 +132,7 @@ impl ProbeRule {
             _ => None,
         }
     }
+
     fn from_data(data: &[u8]) -> Option<Self> {
         match data {
             [] => Some(Self::Loss),
@@ -145,6 +148,7 @@ impl ProbeRule {
             _ => None,
         }
     }
+
     fn to_data(self) -> OptionBytes {
         let (rule, rtt_micros) = match self {
             Self::Loss => return OptionBytes::from_slice(&[]),
@@ -198,6 +202,7 @@ impl RttEstimate {
             _ => Self::Spike,
         }
     }
+
     /// The time in nanoseconds, if it is known.
     pub const fn nanos(self) -> Option<u64> {
         match self {
@@ -205,6 +210,7 @@ impl RttEstimate {
             Self::None | Self::Spike => None,
         }
     }
+
     fn from_data(data: &[u8]) -> Option<Self> {
         if data.is_empty() || data.len() > 3 {
             return None;
@@ -215,6 +221,7 @@ impl RttEstimate {
             micros => Self::Micros(micros),
         })
     }
+
     /// The option, in the minimum number of bytes.
     pub fn to_option(self) -> DccpOption {
         let value = match self {
@@ -257,6 +264,7 @@ impl LossInterval {
             data_length: u32::from_be_bytes([0, g, h, i]),
         }
     }
+
     /// Lengths beyond their field saturate.
     fn to_bytes(self) -> [u8; Self::LEN] {
         let [_, a, b, c] = self.lossless_length.min(MAX_24).to_be_bytes();
@@ -264,11 +272,13 @@ impl LossInterval {
         let [_, g, h, i] = self.data_length.min(MAX_24).to_be_bytes();
         [a, b, c, d | u8::from(self.nonce) << 7, e, f, g, h, i]
     }
+
     /// `true` if it may have more packets than its fields can represent, so that neither its first packet nor
     /// the position of any older interval can be derived from it.
     pub const fn is_saturated(self) -> bool {
         self.lossless_length >= Self::MAX_LENGTH || self.loss_length >= Self::MAX_LOSS_LENGTH
     }
+
     /// Number of all its packets: the lossless and the lossy part.
     pub const fn sequence_length(self) -> u32 {
         self.lossless_length + self.loss_length
@@ -289,6 +299,7 @@ impl<'a> LossIntervals<'a> {
         let (intervals, rest) = rest.as_chunks();
         rest.is_empty().then_some(Self { skip_length, intervals })
     }
+
     /// The intervals, the newest first.
     pub fn iter(self) -> impl ExactSizeIterator<Item = LossInterval> + 'a {
         self.intervals.iter().map(LossInterval::from_bytes)
@@ -304,6 +315,7 @@ impl<'a> DroppedPackets<'a> {
         let (counts, rest) = data.as_chunks();
         rest.is_empty().then_some(Self(counts))
     }
+
     /// Packets lost or marked in each interval, the newest interval first.
     pub fn iter(self) -> impl ExactSizeIterator<Item = u32> + 'a {
         self.0.iter().map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]))

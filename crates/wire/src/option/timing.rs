@@ -60,20 +60,24 @@ impl Elapsed {
     pub const fn from_units(units: u32) -> Self {
         if units <= u16::MAX as u32 { Self::Short(units as u16) } else { Self::Long(units) }
     }
+
     /// The shortest form for `nanos` nanoseconds in an Elapsed Time option. Rounds down, as the reported time
     /// must not exceed the true one.
     pub const fn from_nanos(nanos: u64) -> Self {
         let units = nanos / NANOS_PER_UNIT;
         Self::from_units(if units < Self::OVERFLOW as u64 { units as u32 } else { Self::OVERFLOW })
     }
+
     /// The shortest form for `nanos` nanoseconds in a Timestamp Echo option: absent if zero (Section 13.3).
     pub const fn echo_from_nanos(nanos: u64) -> Self {
         if nanos < NANOS_PER_UNIT { Self::Absent } else { Self::from_nanos(nanos) }
     }
+
     /// `true` if the value is exact, `false` if it represents all longer times (Section 13.2).
     pub const fn is_exact(self) -> bool {
         self.units() != Self::OVERFLOW
     }
+
     /// The time in units of 10 us.
     pub const fn units(self) -> u32 {
         match self {
@@ -82,10 +86,12 @@ impl Elapsed {
             Self::Long(units) => units,
         }
     }
+
     /// The time in nanoseconds.
     pub const fn nanos(self) -> u64 {
         self.units() as u64 * NANOS_PER_UNIT
     }
+
     /// Width in bytes: zero, two or four.
     pub const fn width(self) -> usize {
         match self {
@@ -94,6 +100,7 @@ impl Elapsed {
             Self::Long(_) => 4,
         }
     }
+
     /// The time in `data` of zero, two or four bytes.
     pub(crate) fn from_data(data: &[u8]) -> Option<Self> {
         Some(match *data {

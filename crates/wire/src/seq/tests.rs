@@ -100,12 +100,14 @@ proptest! {
         let number = reference.add(offset as u64);
         prop_assert_eq!(SeqNo::extend(number.low24(), reference), number);
     }
+
     #[test]
     fn an_unwrapped_number_is_the_nearest(last in SeqNo::MODULUS..1 << 60, step in -(HALF as i64)..HALF as i64) {
         let number = last.wrapping_add_signed(step);
         prop_assert_eq!(SeqNo::new(number).unwrap_near(last), number);
         prop_assert_eq!(SeqNo::new(number).unwrap_or_first(last), number);
     }
+
     #[test]
     fn there_is_room_before_the_first_number_for_reordered_packets(first in seq_no(), back in 0..HALF) {
         let number = first.unwrap_or_first(0);

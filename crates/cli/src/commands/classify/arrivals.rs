@@ -32,6 +32,7 @@ impl FileClock {
     fn read(&mut self, seconds: f64) -> i64 {
         ((seconds - *self.first_s.get_or_insert(seconds)) * 1e9).round() as i64
     }
+
     /// An arrival's instant as the file writes it; none is before the first.
     pub(super) fn seconds(&self, at: Instant) -> f64 {
         let first = PacketArrival::recorded(0, ByteCount::ZERO, 0, None).at;

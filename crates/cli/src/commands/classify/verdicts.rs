@@ -24,6 +24,7 @@ impl Totals {
             |cause| losses.iter().filter(|loss| loss.cause == cause).map(|loss| loss.count).sum::<u64>();
         Self { wireless: packets(LossClass::Wireless), congestion: packets(LossClass::Congestion) }
     }
+
     pub(super) fn json(self) -> Value {
         json!({ "wireless": self.wireless, "congestion": self.congestion })
     }

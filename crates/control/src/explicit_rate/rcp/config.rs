@@ -70,11 +70,13 @@ impl RcpConfig {
             is_normalized: true,
         }
     }
+
     /// The gains of Dukkipati's thesis and of Figure 12 of Dukkipati and McKeown, CCR 2006: alpha = 0.1, beta
     /// = 1. All else as in the authors' code.
     pub fn thesis() -> Self {
         Self { alpha: 0.1, beta: 1.0, ..Self::authors() }
     }
+
     /// The router on NetFPGA: alpha = 0.4, beta = 0.5, utilization 0.95, slots of 10 ms.
     pub fn netfpga() -> Self {
         Self { beta: 0.5, utilization: 0.95, ..Self::authors() }

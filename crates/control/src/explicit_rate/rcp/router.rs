@@ -46,6 +46,7 @@ impl RcpRouter {
     pub fn rate(&self) -> DataRate {
         DataRate::from_bits_per_second(self.rate)
     }
+
     /// The average round-trip time d.
     pub fn average_rtt(&self) -> Duration {
         Duration::from_secs_f64(self.average_rtt)

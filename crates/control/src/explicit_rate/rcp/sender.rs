@@ -35,6 +35,7 @@ impl RcpSender {
     pub fn rate(&self) -> Option<DataRate> {
         self.rate
     }
+
     /// Sets the round-trip time.
     pub fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);
@@ -81,6 +82,7 @@ impl RcpSender {
         self.pacer.on_sent(now);
         self.last_sent = Some(now);
     }
+
     /// Processes the sending of the first packet or of a probe.
     pub fn on_probe_sent(&mut self, now: Instant) {
         self.last_sent = Some(now);

@@ -13,6 +13,7 @@ impl XcpReceiver {
     pub const fn new() -> Self {
         Self { sum: 0.0 }
     }
+
     /// Processes a packet. An allocation that is not finite, as of a request that no router has reduced, is
     /// not counted.
     pub fn on_packet(&mut self, header: &FlowHeader) {
@@ -20,6 +21,7 @@ impl XcpReceiver {
             self.sum += header.allocation;
         }
     }
+
     /// `Reverse_Feedback` of an acknowledgement: the sum of the allocations since the last one, in bit/s.
     pub fn take_feedback(&mut self) -> f64 {
         core::mem::take(&mut self.sum)

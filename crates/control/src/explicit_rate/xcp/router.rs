@@ -69,15 +69,18 @@ impl XcpRouter {
     pub fn aggregate_feedback(&self) -> f64 {
         self.feedback
     }
+
     /// The average round-trip time d.
     pub fn average_rtt(&self) -> Duration {
         Duration::from_secs_f64(self.average_rtt)
     }
+
     /// The positive and the negative feedback that remain to be handed out in this control interval, in
     /// bit/s.
     pub fn residues(&self) -> (f64, f64) {
         (self.pools.positive, self.pools.negative)
     }
+
     /// The persistent queue.
     pub fn persistent_queue(&self) -> ByteCount {
         ByteCount::new((self.queue.bits / 8.0) as u64)

@@ -54,6 +54,7 @@ impl XcpSender {
     pub fn window(&self) -> f64 {
         self.fallback.as_ref().map_or(self.cwnd, |(_, window)| window.cwnd * self.segment_size)
     }
+
     /// A window per round-trip time; zero without a round-trip time.
     pub fn rate(&self) -> DataRate {
         match self.rtt {
@@ -61,10 +62,12 @@ impl XcpSender {
             _ => DataRate::ZERO,
         }
     }
+
     /// `true` after a loss to which the sender responds as TCP.
     pub fn has_fallen_back(&self) -> bool {
         self.fallback.is_some()
     }
+
     /// Sets the smoothed round-trip time.
     pub fn set_rtt(&mut self, rtt: Duration) {
         self.rtt = Some(rtt);

@@ -96,9 +96,11 @@ impl Sender for WinfSender {
         let estimate = *self.shared.lock().unwrap();
         header(self.reading, estimate, self.inner.rate(), DataRate::INFINITE, rtt, 1000)
     }
+
     fn next_send(&self, in_flight: u64) -> Option<Instant> {
         Sender::next_send(&self.inner, in_flight)
     }
+
     fn on_sent(&mut self, _now: Instant) {}
     fn on_ack(&mut self, rtt: Duration, header: &FlowHeader) {
         Sender::on_ack(&mut self.inner, rtt, header);

@@ -33,14 +33,17 @@ impl Open {
     pub(super) fn new(start: Instant) -> Self {
         Self { start, received: 0, bytes: 0, lost: 0 }
     }
+
     /// Packets sent so far.
     pub(super) fn sent(&self) -> u64 {
         self.received + self.lost
     }
+
     pub(super) fn on_received(&mut self, size: ByteCount) {
         self.received += 1;
         self.bytes += size.as_u64();
     }
+
     /// Returns the window if it ends with the packet sent at `now`, which belongs to the next one.
     pub(super) fn close(&self, now: Instant) -> Option<Window> {
         let elapsed = now - self.start;

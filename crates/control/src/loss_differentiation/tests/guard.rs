@@ -16,6 +16,7 @@ impl LossDifferentiation for AlwaysWireless {
     fn classify(&mut self, _: &LossGap) -> LossClass {
         LossClass::Wireless
     }
+
     fn on_path_change(&mut self) {
         self.path_changes += 1;
     }

@@ -39,9 +39,11 @@ impl MediaController for Recorded {
     fn name(&self) -> &'static str {
         self.bbr.name()
     }
+
     fn on_sent(&mut self, packet: &SentPacket) {
         self.bbr.on_sent(packet);
     }
+
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.bbr.on_feedback(feedback);
         let state = self.bbr.state();
@@ -52,21 +54,27 @@ impl MediaController for Recorded {
             self.padded.push(state);
         }
     }
+
     fn next_timer(&self) -> Option<Instant> {
         self.bbr.next_timer()
     }
+
     fn on_timer(&mut self, now: Instant) {
         self.bbr.on_timer(now);
     }
+
     fn allowance(&self) -> Allowance {
         self.bbr.allowance()
     }
+
     fn on_application_limited(&mut self, now: Instant, limited: bool) {
         self.bbr.on_application_limited(now, limited);
     }
+
     fn padding(&self) -> DataRate {
         self.bbr.padding()
     }
+
     fn on_path_change(&mut self, now: Instant) {
         self.bbr.on_path_change(now);
     }

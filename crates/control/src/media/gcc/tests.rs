@@ -71,12 +71,14 @@ impl MediaController for FakeTcp {
     fn name(&self) -> &'static str {
         "TCP"
     }
+
     fn on_sent(&mut self, packet: &SentPacket) {
         if packet.sent_at.saturating_since(self.sent) > Duration::from_secs(5) {
             *self = Self::new();
         }
         self.sent = packet.sent_at;
     }
+
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.rtt = feedback.rtt.unwrap_or(self.rtt);
         for packet in feedback.packets {
@@ -89,14 +91,17 @@ impl MediaController for FakeTcp {
             }
         }
     }
+
     fn next_timer(&self) -> Option<Instant> {
         None
     }
+
     fn on_timer(&mut self, _now: Instant) {}
     fn allowance(&self) -> Allowance {
         let rate = DataRate::from_megabits_per_second(3.0);
         Allowance { target: rate, pacing: rate, window: Some(ByteCount::new((self.window * 1200.0) as u64)) }
     }
+
     fn on_path_change(&mut self, _now: Instant) {}
 }
 
@@ -122,15 +127,19 @@ impl MediaController for Recording {
     fn name(&self) -> &'static str {
         "recording"
     }
+
     fn on_sent(&mut self, packet: &SentPacket) {
         self.gcc.on_sent(packet);
     }
+
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         self.gcc.on_feedback(feedback);
     }
+
     fn next_timer(&self) -> Option<Instant> {
         self.gcc.next_timer()
     }
+
     fn on_timer(&mut self, now: Instant) {
         self.gcc.on_timer(now);
         if now > Instant::from_secs(30) {
@@ -138,12 +147,15 @@ impl MediaController for Recording {
             self.stable.push(kbps(self.gcc.stable_target()));
         }
     }
+
     fn allowance(&self) -> Allowance {
         self.gcc.allowance()
     }
+
     fn poll_probe(&mut self, now: Instant) -> Option<Probe> {
         self.gcc.poll_probe(now)
     }
+
     fn on_path_change(&mut self, now: Instant) {
         self.gcc.on_path_change(now);
     }

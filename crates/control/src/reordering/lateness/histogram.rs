@@ -30,12 +30,15 @@ impl Histogram {
         self.count += 1;
         self.maximum = self.maximum.max(value);
     }
+
     pub(super) fn count(&self) -> u64 {
         self.count
     }
+
     pub(super) fn maximum(&self) -> Duration {
         self.maximum
     }
+
     /// Upper bound of the bucket that contains the `share`-quantile (nearest rank), limited to the maximum;
     /// zero without samples.
     pub(super) fn quantile(&self, share: f64) -> Duration {

@@ -43,6 +43,7 @@ impl DiscountingAsPrinted {
         i[0] = 1.0;
         Self { i, df: [1.0; HISTORY], general: 1.0, k: 1 }
     }
+
     fn arrival(&mut self) {
         self.i[0] += 1.0;
         let weight: f64 = (1..=self.k).map(|j| WEIGHTS[j - 1] * self.df[j]).sum();
@@ -50,6 +51,7 @@ impl DiscountingAsPrinted {
         let mean = total / weight;
         self.general = if self.i[0] > 2.0 * mean { (2.0 * mean / self.i[0]).max(0.25) } else { 1.0 };
     }
+
     fn event(&mut self) {
         for j in 1..=INTERVALS {
             self.df[j] *= self.general;
@@ -63,6 +65,7 @@ impl DiscountingAsPrinted {
         self.general = 1.0;
         self.k = (self.k + 1).min(INTERVALS);
     }
+
     fn p(&self) -> f64 {
         let (mut total_0, mut weight_0) = (self.i[0] * WEIGHTS[0], WEIGHTS[0]);
         for (j, weight) in WEIGHTS.iter().enumerate().take(self.k).skip(1) {

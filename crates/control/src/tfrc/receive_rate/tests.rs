@@ -7,9 +7,11 @@ const RTT: Duration = Duration::from_millis(100);
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
+
 fn whole_bytes(rate: ReceiveRate) -> u64 {
     rate.data.as_bytes_per_second().round() as u64
 }
+
 fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
 }

@@ -6,9 +6,11 @@ use crate::tfrc::window_counter::WindowCounter;
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
+
 fn millis(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
+
 fn by_counter(hint: Option<Duration>) -> ReceiverRtt {
     ReceiverRtt::new(RttSource::WindowCounter, hint)
 }

@@ -11,12 +11,15 @@ const PATH: PathEstimate =
 fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
 }
+
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
+
 fn in_kilobytes(rate: DataRate) -> f64 {
     rate.as_bytes_per_second() / 1000.0
 }
+
 #[track_caller]
 fn assert_kilobytes(rate: DataRate, expected: f64) {
     assert!((in_kilobytes(rate) - expected).abs() < 1e-6 * expected, "{} kB/s", in_kilobytes(rate));

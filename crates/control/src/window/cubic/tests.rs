@@ -15,6 +15,7 @@ impl Path {
         let window = Window { cwnd, ssthresh: cwnd };
         Self { now: Instant::ZERO, rtt, window, law, acknowledged: 0 }
     }
+
     fn acknowledge(&mut self) {
         self.now += Duration::from_secs_f64(self.rtt.as_secs_f64() / self.window.cwnd);
         self.acknowledged += 1;
@@ -24,12 +25,14 @@ impl Path {
         let ack = Acknowledgement { now, acked: 1.0, in_flight, smoothed_rtt: Some(self.rtt) };
         self.law.on_ack(&mut self.window, &ack);
     }
+
     fn run(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
             self.acknowledge();
         }
     }
+
     fn lose(&mut self) {
         let signal = CongestionSignal::loss(self.window.cwnd);
         self.law.on_congestion(&mut self.window, &signal);

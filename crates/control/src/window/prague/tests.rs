@@ -14,6 +14,7 @@ impl Flow {
     fn new(law: Prague, window: Window, rtt: Duration) -> Self {
         Self { law, window, now: Instant::ZERO, rtt }
     }
+
     /// An acknowledgement of a packet, `RTT / cwnd` after the one before.
     fn ack(&mut self, is_marked: bool) {
         self.now += self.rtt.mul_f64(1.0 / self.window.cwnd);
@@ -30,10 +31,12 @@ impl Flow {
             self.law.on_ack(&mut self.window, &Acknowledgement::of(1.0));
         }
     }
+
     fn lose(&mut self) {
         let signal = CongestionSignal { now: self.now, ..CongestionSignal::loss(self.window.cwnd) };
         self.law.on_congestion(&mut self.window, &signal);
     }
+
     /// Mean window over that many packets, with one in `spacing` marked.
     fn mean(&mut self, packets: u32, spacing: u32) -> f64 {
         let mut sum = 0.0;

@@ -8,6 +8,7 @@ fn ordered() -> Config {
     config.receive.reorder_delay = Some(Duration::from_millis(50));
     config
 }
+
 fn request(number: u64) -> Packet {
     Packet {
         source_port: 1,

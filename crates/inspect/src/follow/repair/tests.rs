@@ -27,6 +27,7 @@ impl Path {
         let (sender, receiver) = (Sender::new(sender), Receiver::new(receiver));
         Self { sender, receiver, flying: Vec::new(), seen: Repair::default(), is_at_receiver: false }
     }
+
     /// Sends frames of four packets for that time. `loses`: packets that are lost on the path.
     fn run(&mut self, from: u64, frames: u64, mut loses: impl FnMut(&Sent) -> bool) {
         let mut bytes = Vec::new();
@@ -68,6 +69,7 @@ impl Path {
             }
         }
     }
+
     fn report(&self) -> RepairReport {
         self.seen.report().expect("packets")
     }

@@ -60,12 +60,15 @@ impl Associating for WifiMedium {
     fn site(&self) -> &Site {
         self.site()
     }
+
     fn station(&self, address: MacAddress) -> Option<StationIndex> {
         self.station(address)
     }
+
     fn access_point(&self, client: StationIndex) -> Option<StationIndex> {
         self.access_point(client)
     }
+
     fn handovers(&self) -> &[(StationIndex, HandoverReport)] {
         self.handovers()
     }
@@ -75,12 +78,15 @@ impl Associating for QosMedium {
     fn site(&self) -> &Site {
         self.site()
     }
+
     fn station(&self, address: MacAddress) -> Option<StationIndex> {
         self.station(address)
     }
+
     fn access_point(&self, client: StationIndex) -> Option<StationIndex> {
         self.access_point(client)
     }
+
     fn handovers(&self) -> &[(StationIndex, HandoverReport)] {
         self.handovers()
     }

@@ -19,6 +19,7 @@ impl RouterLaw for Recorder {
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
+
     fn set_capacity(&mut self, _: DataRate) {}
     fn set_estimate(&mut self, estimate: Estimate) {
         self.0.lock().unwrap().push(estimate);

@@ -13,35 +13,43 @@ impl Script {
     fn new(config: &TcpConfig) -> Self {
         Self { receiver: TcpReceiver::new(config), now: Instant::ZERO }
     }
+
     fn plain() -> Self {
         Self::new(&TcpConfig::rfc(Variant::Sack))
     }
+
     fn delayed() -> Self {
         let mut config = TcpConfig::rfc(Variant::NewReno);
         config.receiver.delayed_ack = Some(DelayedAck::STANDARD);
         Self::new(&config)
     }
+
     fn receive(&mut self, number: u64) -> &mut Self {
         self.receive_range(number * 1000, 1000, Flags::ACK)
     }
+
     fn receive_range(&mut self, seq: u64, length: u32, flags: Flags) -> &mut Self {
         self.receiver.handle_segment(self.now, &Segment { seq, length, flags, ..Segment::default() });
         self
     }
+
     fn acks(&mut self) -> Vec<Segment> {
         std::iter::from_fn(|| self.receiver.poll_transmit(self.now)).collect()
     }
+
     /// One acknowledgement of all before `number`.
     #[track_caller]
     fn acknowledges(&mut self, number: u64) -> &mut Self {
         assert_eq!(self.acks().iter().map(|segment| segment.ack).collect::<Vec<_>>(), [number * 1000]);
         self
     }
+
     #[track_caller]
     fn stays_silent(&mut self) -> &mut Self {
         assert_eq!(self.acks(), []);
         self
     }
+
     /// One acknowledgement, with blocks, in bytes.
     #[track_caller]
     fn reports(&mut self, ack: u64, blocks: &[(u64, u64)]) -> &mut Self {

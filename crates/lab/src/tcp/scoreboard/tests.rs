@@ -21,16 +21,19 @@ impl Naive {
         let ranges = above.iter().filter(|&&b| b == byte + 1 || !self.received.contains(&(b - 1))).count();
         ranges >= 3 || above.len() as u64 > 2 * SMSS
     }
+
     fn pipe(&self) -> u64 {
         (self.acknowledged..self.high)
             .filter(|byte| !self.received.contains(byte))
             .map(|byte| u64::from(!self.is_lost(byte)) + u64::from(byte < self.high_rxt))
             .sum()
     }
+
     fn from(&self, start: u64) -> ByteRange {
         let end = (start..self.high.min(start + SMSS)).find(|b| self.received.contains(b));
         ByteRange::new(start, end.unwrap_or(self.high.min(start + SMSS)))
     }
+
     /// Rules 1 (`lost`) and 3.
     fn next(&self, lost: bool) -> Option<ByteRange> {
         let highest = *self.received.last()?;
@@ -38,6 +41,7 @@ impl Naive {
             .find(|byte| !self.received.contains(byte) && (!lost || self.is_lost(*byte)))
             .map(|start| self.from(start))
     }
+
     /// Rule 4.
     fn last_missing(&self) -> Option<ByteRange> {
         let last = (self.acknowledged..self.high).rev().find(|byte| !self.received.contains(byte))?;

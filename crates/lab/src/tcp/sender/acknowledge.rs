@@ -65,6 +65,7 @@ impl CongestionEcho {
     pub(super) fn covers(&self, byte: u64) -> bool {
         self.reacted_to.is_some_and(|point| byte < point)
     }
+
     /// `true` if an echo with that acknowledgement number concerns such a window. The acknowledgement of its
     /// last byte still has the echo: CWR is on the segment after it.
     fn is_answered(&self, ack: u64) -> bool {

@@ -13,6 +13,7 @@ impl WindowLaw for ExternalWindow {
     fn name(&self) -> &'static str {
         "external"
     }
+
     fn on_ack(&mut self, _: &mut Window, _: &Acknowledgement) {}
     fn on_congestion(&mut self, _: &mut Window, _: &CongestionSignal) {}
     fn on_timeout(&mut self, _: &mut Window, _: &CongestionSignal, _: bool) {}

@@ -16,16 +16,20 @@ impl Stream {
             self.end = self.end.saturating_add(bytes).min(Self::FOREVER);
         }
     }
+
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
+
     /// The end of the data.
     pub(super) fn end(&self) -> u64 {
         self.end
     }
+
     pub(super) fn is_closed(&self) -> bool {
         self.closed
     }
+
     /// The end of the data and of the FIN after it, if there is one.
     pub(super) fn end_with_fin(&self) -> u64 {
         self.end + u64::from(self.closed)

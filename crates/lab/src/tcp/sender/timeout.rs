@@ -66,16 +66,19 @@ impl Timers {
     pub(super) fn time(&mut self, end: u64, now: Instant) {
         self.timed.get_or_insert((end, now));
     }
+
     /// Karn's algorithm: a retransmitted segment gives no measurement.
     pub(super) fn stop_timing(&mut self) {
         self.timed = None;
     }
+
     /// A segment is sent again: stops timing if it is the one.
     pub(super) fn on_retransmission(&mut self, range: ByteRange) {
         if self.timed.is_some_and(|(end, _)| range.start < end && end <= range.end) {
             self.timed = None;
         }
     }
+
     /// Time at which the timed segment was sent, if `ack` covers it.
     pub(super) fn take_timed(&mut self, ack: u64) -> Option<Instant> {
         let (_, sent) = self.timed.filter(|(end, _)| ack >= *end)?;
@@ -94,12 +97,14 @@ impl Timers {
         }
         !jitter.released
     }
+
     /// Segments allowed from now on are delayed again.
     pub(super) fn hold_jitter(&mut self) {
         if let Some(jitter) = &mut self.jitter {
             jitter.released = false;
         }
     }
+
     fn release_jitter(&mut self, now: Instant) {
         if let Some(jitter) = &mut self.jitter
             && jitter.release_at.is_some_and(|at| at <= now)

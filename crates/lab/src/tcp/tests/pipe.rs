@@ -47,6 +47,7 @@ impl Link {
     fn next(&self) -> Option<Instant> {
         self.underway.first().map(|(arrival, _)| *arrival)
     }
+
     fn take(&mut self, now: Instant) -> Option<Segment> {
         self.next().filter(|arrival| *arrival <= now).map(|_| self.underway.remove(0).1)
     }

@@ -21,18 +21,21 @@ impl Visitor<'_> for CcidVisitor {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the number or the name of a CCID: {}", mechanisms().describe(|_| true))
     }
+
     fn visit_u64<E: Error>(self, number: u64) -> Result<CcidKey, E> {
         // The CCID is checked with the rest of the configuration.
         let number =
             u8::try_from(number).map_err(|_| E::invalid_value(Unexpected::Unsigned(number), &self))?;
         Ok(CcidKey(number))
     }
+
     fn visit_i64<E: Error>(self, number: i64) -> Result<CcidKey, E> {
         match u64::try_from(number) {
             Ok(number) => self.visit_u64(number),
             Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
     }
+
     fn visit_str<E: Error>(self, name: &str) -> Result<CcidKey, E> {
         match mechanisms().parse(name) {
             Some(Ccid(number)) => Ok(CcidKey(number)),
@@ -51,6 +54,7 @@ impl JsonSchema for CcidKey {
     fn schema_name() -> Cow<'static, str> {
         "Ccid".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "description": "CCID by its number or name.",

@@ -43,6 +43,7 @@ impl JsonSchema for Classifier {
     fn schema_name() -> Cow<'static, str> {
         "Classifier".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<&str> =
             core::iter::once(Self::NONE_NAME).chain(Scheme::ALL.iter().map(|scheme| scheme.name())).collect();

@@ -39,10 +39,12 @@ pub(in crate::transport) trait Line: fmt::Debug + Send + 'static {
     fn single(&self) -> Option<&Connection> {
         None
     }
+
     /// The same, for commands.
     fn single_mut(&mut self) -> Option<&mut Connection> {
         None
     }
+
     /// A packet arrived; a Request may open the connection.
     fn handle_packet(&mut self, now: Instant, ecn: Ecn, content: &mut SimPayload);
     /// Runs the timers that are due. `false` if nothing can have happened.
@@ -57,10 +59,12 @@ pub(in crate::transport) trait Line: fmt::Debug + Send + 'static {
     fn set_usable(&mut self, now: Instant, path: usize, is_usable: bool) {
         let _ = (now, path, is_usable);
     }
+
     /// All events have been processed.
     fn settle(&mut self, now: Instant) {
         let _ = now;
     }
+
     /// Datagrams that the connection holds for earlier ones.
     fn held(&self) -> u64;
     /// Datagrams that the reorder buffer has held, and given up; `None` without one.
@@ -96,27 +100,33 @@ impl Line for Single {
     fn config(&self) -> &Config {
         &self.config
     }
+
     fn connect(&mut self, now: Instant, flow: FlowId) {
         let port = 49_152 + (flow.0 % 16_384) as u16;
         self.connection = Connection::client(now, self.config.clone(), port, SERVER_PORT, self.seed).ok();
         self.with(|connection| connection.connect(now));
     }
+
     #[inline]
     fn connection(&self) -> Option<&Connection> {
         self.connection.as_ref()
     }
+
     #[inline]
     fn with<T>(&mut self, act: impl FnOnce(&mut Connection) -> T) -> Option<T> {
         self.connection.as_mut().map(act)
     }
+
     #[inline]
     fn single(&self) -> Option<&Connection> {
         self.connection.as_ref()
     }
+
     #[inline]
     fn single_mut(&mut self) -> Option<&mut Connection> {
         self.connection.as_mut()
     }
+
     #[inline]
     fn handle_packet(&mut self, now: Instant, ecn: Ecn, content: &mut SimPayload) {
         let Some(packet) = packet_in(content) else { return };
@@ -127,6 +137,7 @@ impl Line for Single {
             connection.handle_packet_in_place(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, packet);
         }
     }
+
     #[inline]
     fn handle_timeout(&mut self, now: Instant) -> bool {
         let Some(connection) = &mut self.connection else { return false };
@@ -137,6 +148,7 @@ impl Line for Single {
         }
         is_due || connection.has_events()
     }
+
     #[inline]
     fn poll(&mut self, now: Instant) -> Option<Leaving> {
         match self.connection.as_mut()?.poll(now) {
@@ -147,22 +159,27 @@ impl Line for Single {
             }
         }
     }
+
     #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         self.connection.as_ref().and_then(|_| self.wait.deadline())
     }
+
     #[inline]
     fn poll_event(&mut self, _: Instant) -> Option<whimbrel_proto::Event> {
         self.connection.as_mut()?.poll_event()
     }
+
     fn held(&self) -> u64 {
         self.connection.as_ref().map_or(0, |connection| connection.snapshot().holdings.datagrams as u64)
     }
+
     #[inline]
     fn reordering(&self) -> Option<[u64; 2]> {
         let reordering = self.connection.as_ref()?.reordering()?;
         Some([reordering.reordered, reordering.expired + reordering.overflowed])
     }
+
     fn estimate(&self) -> SenderEstimate {
         let sender = self.connection.as_ref().map(Connection::sender_snapshot);
         sender.map_or(SenderEstimate::NONE, |sender| estimate_of(&sender))

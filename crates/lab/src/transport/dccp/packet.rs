@@ -59,10 +59,12 @@ impl AnnotatedPacket {
     pub(in crate::transport) fn new(packet: Packet, path: Option<usize>, hidden: Option<Hidden>) -> Self {
         Self(Box::new(Annotated { packet, path, hidden }))
     }
+
     /// The packet.
     pub fn packet(&self) -> &Packet {
         &self.0.packet
     }
+
     /// The packet's number in the multipath connection.
     fn sequence(&self) -> Option<u64> {
         self.0.path?;

@@ -45,6 +45,7 @@ impl JsonSchema for ReorderSize {
     fn schema_name() -> Cow<'static, str> {
         "ReorderSize".into()
     }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "description": REORDER_SIZE, "examples": ["12 packets", "1 Mbit/s", DYNAMIC] })
     }

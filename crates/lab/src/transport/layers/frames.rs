@@ -53,6 +53,7 @@ impl Hidden {
         };
         bytes.and_then(Self::read).unwrap_or_default()
     }
+
     /// The datagram that begins with its number and its capture time.
     fn read(data: &[u8]) -> Option<Self> {
         let (tag, rest) = data.split_first_chunk()?;
@@ -73,6 +74,7 @@ impl FramedFlow {
     pub(super) fn new(flow: &FlowSetup<'_>, repair: &Repair) -> Self {
         Self { parts: flow.frame_parts(), viewer: Viewer::new(flow, repair), sent: 0 }
     }
+
     /// The datagram in place of the source's placeholder, captured now. Its data has the capture time by the
     /// simulation's clock, which the viewer reads, and its mark the capture time by the end's clock.
     pub(super) fn datagram(&self, [now, local]: [Instant; 2], datagram: Datagram) -> Datagram {
@@ -89,20 +91,24 @@ impl FramedFlow {
         };
         Datagram { payload: Bytes::from(data).into(), ..datagram }.with_mark(mark)
     }
+
     /// The last datagram of a frame was handed over.
     pub(super) fn on_sent(&mut self, now: Instant) {
         self.sent += u64::from(self.viewer.counts(now));
     }
+
     /// A datagram arrived for the first time.
     pub(in crate::transport) fn on_arrival(&mut self, now: Instant, hidden: Hidden) {
         self.viewer.on_original(now, hidden.captured, hidden.tag);
     }
+
     /// A datagram was delivered.
     pub(in crate::transport) fn on_delivery(&mut self, now: Instant, payload: &Payload, meter: &mut Meter) {
         let Some(Hidden { tag, length, captured }) = Hidden::read(&payload.to_bytes()) else { return };
         self.viewer.count(now, tag, length, meter);
         self.viewer.show(now, captured, self.parts.part(tag));
     }
+
     /// The frames, and the cost of repair.
     pub(super) fn summary(&self, repair: &RepairCounts) -> FrameSummary {
         let sent = &repair.sent;

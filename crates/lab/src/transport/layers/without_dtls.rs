@@ -20,24 +20,31 @@ impl<C: Transport> Layer<C> {
     pub(super) fn send(&mut self, _: Instant, _: &mut C, _: Datagram) -> Result<DatagramId, SendError> {
         match self.never {}
     }
+
     pub(super) fn make_room(&mut self, _: Instant, _: &mut C, _: usize) -> Result<(), SendError> {
         match self.never {}
     }
+
     pub(super) fn handle_event(&mut self, _: Instant, _: &mut C, _: C::Event) {
         match self.never {}
     }
+
     pub(super) fn poll_event(&mut self) -> Option<LayerEvent<C::Event>> {
         match self.never {}
     }
+
     pub(super) fn take_acted(&mut self) -> bool {
         match self.never {}
     }
+
     pub(super) fn handle_timeout(&mut self, _: Instant, _: &mut C) {
         match self.never {}
     }
+
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self.never {}
     }
+
     pub(super) fn close(&mut self, _: Instant, _: &mut C) {
         match self.never {}
     }

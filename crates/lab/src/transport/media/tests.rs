@@ -39,32 +39,40 @@ impl MediaController for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
     }
+
     fn ecn(&self) -> Ecn {
         Ecn::Ect1
     }
+
     fn on_sent(&mut self, packet: &SentPacket) {
         self.0.lock().unwrap().sent.push(*packet);
     }
+
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let mut recording = self.0.lock().unwrap();
         recording.reports.extend(feedback.packets);
         recording.rtts.push(feedback.rtt);
     }
+
     fn next_timer(&self) -> Option<Instant> {
         None
     }
+
     fn on_timer(&mut self, _: Instant) {}
     fn allowance(&self) -> Allowance {
         let recording = self.0.lock().unwrap();
         let rate = DataRate::from_bits_per_second(recording.rate);
         Allowance { target: rate, pacing: rate, window: recording.window.map(ByteCount::new) }
     }
+
     fn poll_probe(&mut self, _: Instant) -> Option<Probe> {
         self.0.lock().unwrap().probe.take()
     }
+
     fn padding(&self) -> DataRate {
         DataRate::from_bits_per_second(self.0.lock().unwrap().padding)
     }
+
     fn on_path_change(&mut self, _: Instant) {}
 }
 

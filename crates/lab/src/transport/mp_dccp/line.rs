@@ -47,12 +47,15 @@ impl Several {
         let subflows = is_client.then(|| Subflows::new(paths));
         Self { endpoint, config, settings, handle: None, subflows, priorities, last }
     }
+
     fn is_client(&self) -> bool {
         self.subflows.is_some()
     }
+
     fn snapshot(&self) -> Option<MultipathSnapshot> {
         self.connection().map(MultipathConnection::snapshot)
     }
+
     /// Adds and leaves subflows. Paths join during the handshake of DTLS, which can then use them.
     fn follow_paths(&mut self, now: Instant, event: &MultipathEvent) {
         let (Some(handle), Some(subflows)) = (self.handle, &mut self.subflows) else { return };
@@ -72,38 +75,47 @@ impl Line for Several {
     fn config(&self) -> &Config {
         &self.config
     }
+
     fn connect(&mut self, now: Instant, _: FlowId) {
         let (config, settings) = (self.config.clone(), self.settings.clone());
         self.handle = self.endpoint.connect(now, addresses(0, true), SERVER_PORT, config, settings).ok();
     }
+
     fn connection(&self) -> Option<&MultipathConnection> {
         self.endpoint.connection(self.handle?)
     }
+
     fn with<T>(&mut self, act: impl FnOnce(&mut MultipathConnection) -> T) -> Option<T> {
         self.endpoint.connection_mut(self.handle?).map(act)
     }
+
     fn wake(&mut self) {
         if let Some(handle) = self.handle {
             self.endpoint.wake(handle);
         }
     }
+
     fn handle_packet(&mut self, now: Instant, ecn: Ecn, content: &mut SimPayload) {
         let SimPayload::Annotated(content) = content else { return };
         let path = addresses(content.path().unwrap_or(0), self.is_client());
         let meta = ReceiveMeta { ecn, ..ReceiveMeta::default() };
         self.endpoint.handle_packet(now, path, meta, content.packet().clone());
     }
+
     fn handle_timeout(&mut self, now: Instant) -> bool {
         self.endpoint.handle_timeout(now);
         true
     }
+
     fn poll(&mut self, now: Instant) -> Option<Leaving> {
         let (path, transmit) = self.endpoint.poll_transmit(now)?;
         Some((transmit, Some(number(path, self.is_client()))))
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.endpoint.poll_timeout()
     }
+
     fn poll_event(&mut self, now: Instant) -> Option<MultipathEvent> {
         loop {
             match self.endpoint.poll_event()? {
@@ -133,6 +145,7 @@ impl Line for Several {
             self.endpoint.wake(handle);
         }
     }
+
     /// Adds the subflows that may join now.
     fn settle(&mut self, now: Instant) {
         let (Some(handle), Some(subflows)) = (self.handle, &mut self.subflows) else { return };
@@ -146,14 +159,17 @@ impl Line for Several {
             }
         }
     }
+
     fn held(&self) -> u64 {
         u64::MAX
     }
+
     fn reordering(&self) -> Option<[u64; 2]> {
         let Some(snapshot) = self.snapshot() else { return self.last.1 };
         let reordering = snapshot.reordering?;
         Some([reordering.reordered, reordering.expired + reordering.overflowed])
     }
+
     fn estimate(&self) -> SenderEstimate {
         let Some(snapshot) = self.snapshot() else { return self.last.0 };
         let live = snapshot.subflows.iter().filter(|subflow| subflow.is_alive);

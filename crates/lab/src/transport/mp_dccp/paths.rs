@@ -52,6 +52,7 @@ impl Subflows {
     pub(super) fn new(paths: Paths) -> Self {
         Self { paths, of: Vec::new(), to_join: Vec::new() }
     }
+
     /// The first subflow is established.
     pub(super) fn on_established(&mut self, now: Instant, connection: &mut MultipathConnection) {
         self.add(now, connection, SubflowId(0), 0);
@@ -59,6 +60,7 @@ impl Subflows {
             self.to_join = (1..self.paths.count).collect();
         }
     }
+
     /// Leaves a path that has failed for the next one, if the paths are used one after the other.
     pub(super) fn on_failure(
         &mut self,
@@ -73,6 +75,7 @@ impl Subflows {
         self.to_join.push((path + 1) % self.paths.count);
         connection.abandon_subflow(now, subflow);
     }
+
     /// The paths that join now, if the connection permits.
     pub(super) fn take_joining(&mut self, connection: &MultipathConnection) -> Vec<usize> {
         if self.to_join.is_empty() || !connection.may_join() {
@@ -80,6 +83,7 @@ impl Subflows {
         }
         std::mem::take(&mut self.to_join)
     }
+
     /// Sets the parameters of a new subflow.
     pub(super) fn add(
         &mut self,

@@ -43,6 +43,7 @@ impl Viewer {
             self.on_original(now, datagram.captured, datagram.number);
         }
     }
+
     /// The datagram of that number arrived for the first time.
     pub(in crate::transport) fn on_original(&mut self, now: Instant, captured: Instant, number: u64) {
         self.frames.on_arrival(now, captured);
@@ -63,10 +64,12 @@ impl Viewer {
             meter.on_repaired(now, number, size);
         }
     }
+
     /// The application receives a datagram.
     pub(in crate::transport) fn show(&mut self, now: Instant, captured: Instant, part: FramePart) {
         self.frames.on_delivery(now, captured, part);
     }
+
     /// Delivers what is due.
     pub(in crate::transport) fn deliver(&mut self, now: Instant) {
         while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {

@@ -52,12 +52,15 @@ impl Content for ModelContent {
             _ => 0,
         }
     }
+
     fn repair_message(&mut self) -> Option<&mut Message> {
         Some(&mut self.message)
     }
+
     fn numbers(&self) -> (u64, u64) {
         (self.tag, self.tag)
     }
+
     fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
         let IpHeaders { flow_port, sink_port, .. } = *headers;
         let headers = match self.is_of_receiver {
@@ -145,6 +148,7 @@ impl FlowEnd for RepairedUdp {
     fn meter(&self) -> &Meter {
         &self.meter
     }
+
     fn frames(&self) -> Option<FrameSummary> {
         let (repair_bytes, source_bytes) = (self.repair_bytes, self.source_bytes);
         Some(FrameSummary { sent: self.sent_frames, repair_bytes, source_bytes, ..self.viewer.summary() })

@@ -45,15 +45,18 @@ impl Reception {
     pub(super) fn scheme(&self) -> Option<Scheme> {
         self.lda.as_ref()?.parse().ok()
     }
+
     /// The time within which lost datagrams are repaired.
     pub fn latency(&self) -> Option<Duration> {
         self.latency_s.map(Duration::from_secs_f64)
     }
+
     /// `true` if the receiving end needs a configuration other than its usual one.
     pub(crate) fn is_special(&self) -> bool {
         let is_set = self.lda.is_some() || self.reorder_s.is_some() || self.latency_s.is_some();
         is_set || self.loss_detection != Detection::Automatic
     }
+
     /// The configuration by which a test's data is received at an end whose usual one is `config`.
     pub(crate) fn applied_to(&self, mut config: Config) -> Config {
         config.tune_tfrc(|tfrc| tfrc.differentiation = self.scheme().map(Differentiation::guarded));

@@ -11,6 +11,7 @@ impl Path {
     fn new(carries: usize) -> Self {
         Self { carries, sizes: DatagramSize::new(1200), carried: Vec::new() }
     }
+
     fn send(&self, datagram: &Bytes) -> anyhow::Result<()> {
         let (size, limit) = (datagram.len(), self.carries);
         if size <= limit {
@@ -19,6 +20,7 @@ impl Path {
         let error = anyhow::Error::new(NetError::Send(SendError::TooLarge { size, limit }));
         Err(error.context("a hint"))
     }
+
     fn run(&mut self, count: u32) -> anyhow::Result<()> {
         for _ in 0..count {
             let mut datagram = Bytes::from(vec![0; self.sizes.next()]);

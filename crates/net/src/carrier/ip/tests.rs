@@ -6,6 +6,7 @@ use whimbrel_wire::{ChecksumCoverage, Kind, Options, Packet, Payload, SeqNo};
 fn v4() -> (IpAddr, IpAddr) {
     ([192, 0, 2, 1].into(), [198, 51, 100, 7].into())
 }
+
 fn v6() -> (IpAddr, IpAddr) {
     ("2001:db8::1".parse().unwrap(), "2001:db8::7".parse().unwrap())
 }
@@ -17,6 +18,7 @@ fn packet((source, destination): (IpAddr, IpAddr), ecn: Ecn, body: &[u8]) -> Vec
     out.extend_from_slice(body);
     out
 }
+
 /// An IPv4 packet whose header was changed, with the checksum that goes with it.
 fn changed(change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     let mut bytes = packet(v4(), Ecn::NotEct, b"body");

@@ -50,6 +50,7 @@ impl World {
     fn at(host: usize) -> SocketAddr {
         address(u8::try_from(host).expect("few hosts"))
     }
+
     fn connect(&mut self, host: usize, with: Above) -> Arc<Mailbox> {
         let server = Self::at(SERVER);
         let client = &mut self.hosts[host];
@@ -73,6 +74,7 @@ impl World {
             self.packets.insert((self.now + rtt / 2, self.count), (host, to, transmit.packet));
         }
     }
+
     /// Time passes; the attacker sends nothing on its own.
     fn run_until(&mut self, end: Instant) {
         loop {
@@ -97,6 +99,7 @@ impl World {
         }
         self.now = end;
     }
+
     fn flood_for(&mut self, seconds: u64) {
         for _ in 0..seconds * FLOOD {
             self.connect(ATTACKER, Above::default());

@@ -155,6 +155,7 @@ impl LinkConfig {
     pub fn with_damaged(self, damaged: f64) -> Self {
         Self { damaged, ..self }
     }
+
     /// The same link, at whose end each packet is delayed by a time of its own.
     pub fn with_netem(self, netem: NetemConfig) -> Self {
         Self { netem: Some(netem), ..self }

@@ -21,6 +21,7 @@ impl Damage {
         }
         Ok((share > 0.0).then_some(Self { share, random }))
     }
+
     /// Returns `true` if the headers of the next packet destroyed are intact.
     pub(crate) fn spares_headers(&mut self) -> bool {
         self.random.bernoulli(self.share)

@@ -47,11 +47,13 @@ impl<R: RoutingAgent> Agent for Node<R> {
             _ => panic!("a packet for another agent"),
         }
     }
+
     fn handle_timeout(&mut self, now: Instant) {
         if let Self::Router(router) = self {
             router.handle_timeout(now);
         }
     }
+
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Self::Payload>> {
         match self {
             Self::Traffic(script) => {
@@ -65,38 +67,45 @@ impl<R: RoutingAgent> Agent for Node<R> {
             }
         }
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Self::Traffic(script) => script.poll_timeout(),
             Self::Router(router) => router.poll_timeout(),
         }
     }
+
     fn handle_loss(&mut self, now: Instant, packet: Packet<Self::Payload>, cause: LossCause) {
         if let (Self::Traffic(script), Content::Data(tag)) = (self, packet.payload) {
             script.losses.push((now, tag, cause));
         }
     }
+
     fn handle_observation(&mut self, now: Instant, _: StationId, observation: &Observation) {
         if let Self::Router(router) = self {
             router.handle_observation(now, observation);
         }
     }
+
     fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
         if let Self::Router(router) = self {
             router.handle_unrouted(now, packet);
         }
     }
+
     fn handle_undelivered(&mut self, now: Instant, packet: UnroutedPacket, neighbour: NodeId) -> bool {
         match self {
             Self::Traffic(_) => false,
             Self::Router(router) => router.handle_undelivered(now, packet, neighbour),
         }
     }
+
     fn handle_passing(&mut self, now: Instant, packet: PassingPacket) {
         if let Self::Router(router) = self {
             router.handle_passing(now, packet);
         }
     }
+
     fn poll_routing(&mut self, _: Instant) -> Option<RoutingRequest> {
         match self {
             Self::Traffic(_) => None,

@@ -24,15 +24,18 @@ impl Agent for Sleeper {
     fn handle_packet(&mut self, now: Instant, _: Packet<()>) {
         self.deadline = Some(now + self.put_off_by);
     }
+
     fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.deadline = None;
             self.timeouts.push(now);
         }
     }
+
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<()>> {
         None
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.asked.set(self.asked.get() + 1);
         self.deadline
@@ -120,6 +123,7 @@ impl Agent for Nag {
             payload: (),
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         Some(micros(5))
     }
@@ -157,6 +161,7 @@ impl Agent for Reactor {
     fn handle_packet(&mut self, now: Instant, _: Packet<()>) {
         self.heard.push(now);
     }
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<()>> {
         self.sends = self.sends.checked_sub(1)?;
@@ -171,9 +176,11 @@ impl Agent for Reactor {
             payload: (),
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
+
     fn handle_loss(&mut self, _: Instant, _: Packet<()>, _: LossCause) {
         self.sends += 1;
     }

@@ -24,6 +24,7 @@ impl Agent for End {
     fn handle_packet(&mut self, now: Instant, packet: Packet<Content>) {
         self.received.push((now, packet.payload));
     }
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<Content>> {
         let payload = self.sends.pop_front()?;
@@ -38,9 +39,11 @@ impl Agent for End {
             payload,
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
+
     fn shim(payload: &mut Content) -> Option<&mut Shim> {
         payload.as_mut()
     }
@@ -79,19 +82,23 @@ impl Controller for Cap {
         assert_eq!(packet.size, 1_000);
         self.note(Seen::Arrival(now, backlog.packets));
     }
+
     fn handle_departure(&mut self, now: Instant, packet: &mut ControlledPacket<'_>, backlog: Count) {
         if let Some(shim) = &mut packet.shim {
             shim.allocation = shim.allocation.min(self.most);
         }
         self.note(Seen::Departure(now, backlog.packets));
     }
+
     fn handle_timeout(&mut self, now: Instant, backlog: Count) {
         self.note(Seen::Interval(now, backlog.packets));
         self.next = if now < micros(4_000) { now + self.interval } else { Instant::FAR_FUTURE };
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         (self.next < Instant::FAR_FUTURE).then_some(self.next)
     }
+
     fn handle_observation(&mut self, now: Instant, observation: &Observation) {
         assert!(matches!(observation, Observation::Sent(_)));
         self.note(Seen::Observed(now));

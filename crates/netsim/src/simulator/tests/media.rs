@@ -165,6 +165,7 @@ fn a_medium_is_found_by_its_type() {
         fn poll_timeout(&self) -> Option<Instant> {
             None
         }
+
         fn reaches(&self, _: Instant, _: StationIndex, _: StationIndex) -> bool {
             false
         }

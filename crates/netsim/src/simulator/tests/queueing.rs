@@ -24,6 +24,7 @@ impl Agent for Poisson {
         self.received += 1;
         self.total_delay += now - packet.payload;
     }
+
     fn handle_timeout(&mut self, _: Instant) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Instant>> {
         let destination = self.to.filter(|_| self.next <= now)?;
@@ -39,6 +40,7 @@ impl Agent for Poisson {
             payload: sent,
         })
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.to.map(|_| self.next)
     }

@@ -120,18 +120,23 @@ impl Agent for Reactive {
             self.requests.push_back(RoutingRequest::Forward { packet: waiting.packet });
         }
     }
+
     fn handle_timeout(&mut self, now: Instant) {
         self.script.handle_timeout(now);
     }
+
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<u64>> {
         self.outgoing.pop_front().or_else(|| self.script.poll_transmit(now))
     }
+
     fn poll_timeout(&self) -> Option<Instant> {
         self.script.poll_timeout()
     }
+
     fn handle_loss(&mut self, now: Instant, packet: Packet<u64>, cause: LossCause) {
         self.script.handle_loss(now, packet, cause);
     }
+
     fn handle_unrouted(&mut self, _: Instant, packet: UnroutedPacket) {
         if self.gives_up {
             self.requests.push_back(RoutingRequest::Discard { packet: packet.packet });
@@ -140,6 +145,7 @@ impl Agent for Reactive {
             self.outgoing.push_back(self.message(NodeId::BROADCAST, 0));
         }
     }
+
     fn poll_routing(&mut self, _: Instant) -> Option<RoutingRequest> {
         self.requests.pop_front()
     }

@@ -52,10 +52,12 @@ impl AckRatio {
     pub(super) fn in_force(&self) -> u64 {
         self.in_force
     }
+
     /// Sets the value in force.
     pub(super) fn set_in_force(&mut self, ratio: u64) {
         self.in_force = ratio;
     }
+
     /// Returns the next value to request.
     pub(super) fn take_request(&mut self) -> Option<u64> {
         core::mem::take(&mut self.is_news).then_some(self.wanted)

@@ -105,10 +105,12 @@ impl Flight {
         let oldest = self.packets.front().filter(|oldest| oldest.is_data && !oldest.has_arrived)?;
         self.is_overtaken().then_some(oldest.at)
     }
+
     /// `true` if at least three packets sent after the oldest have arrived.
     fn is_overtaken(&self) -> bool {
         self.highest[NUMDUPACK - 1].is_some_and(|third| self.base.is_before(third))
     }
+
     /// `true` if a packet with a greater number has arrived.
     pub(super) fn is_below_highest(&self, sequence: SeqNo) -> bool {
         self.highest[0].is_some_and(|highest| sequence.is_before(highest))

@@ -57,10 +57,12 @@ impl Reordering {
             self.law.on_reordered(now);
         }
     }
+
     /// Processes a round-trip time sample.
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         self.law.on_rtt(now, rtt);
     }
+
     /// Time from the transmission of a packet after which it is lost, if three later ones have arrived;
     /// `None` while there was no reordering.
     pub(super) fn patience(&self) -> Option<Duration> {
@@ -79,14 +81,17 @@ impl Reordering {
             undo.missing += 1;
         }
     }
+
     /// A reduction for the newest `losses`, after the transmission of packet `until`, follows.
     pub(super) fn on_reduction(&mut self, before: Reduction, until: SeqNo, losses: u32) {
         self.undo = Some(Undo { before, until, missing: losses });
     }
+
     /// A mark belongs to the last congestion event: its reduction was not needless.
     pub(super) fn on_mark(&mut self) {
         self.undo = None;
     }
+
     /// Processes the acknowledgement of a packet that is not in flight. Returns `true` if it counted as lost.
     pub(super) fn on_late(&mut self, now: Instant, sequence: SeqNo) -> bool {
         let base = self.lost.front().copied().unwrap_or(sequence);
@@ -102,6 +107,7 @@ impl Reordering {
         }
         true
     }
+
     /// The state before the last reduction, once all packets for which the window was reduced have arrived.
     pub(super) fn take_undo(&mut self) -> Option<Reduction> {
         self.undo.take_if(|undo| undo.missing == 0).map(|undo| undo.before)

@@ -18,9 +18,11 @@ const ACK_RATIO: FeatureNumber = FeatureNumber::AckRatio;
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }
+
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
@@ -29,6 +31,7 @@ fn millis(n: u64) -> Duration {
 fn sender_of(packet_size: usize, rtt: Option<Duration>, ccid2: &Ccid2) -> Sender {
     Sender::new(&crate::Config::default().half_connection(at(0), packet_size, rtt, seq(1)), ccid2)
 }
+
 fn ccid2(max_burst: Option<u32>) -> Ccid2 {
     Ccid2 { max_burst, ..Ccid2::default() }
 }

@@ -38,10 +38,12 @@ impl CongestionWindow {
     pub(super) fn packets(&self) -> u32 {
         self.window.cwnd as u32
     }
+
     /// `ssthresh` in whole packets, if there was congestion before.
     pub(super) fn threshold(&self) -> Option<u32> {
         self.window.ssthresh.is_finite().then_some(self.window.ssthresh as u32)
     }
+
     pub(super) fn set_ack_ratio(&mut self, ack_ratio: u64) {
         self.law.on_ack_ratio(ack_ratio as f64);
     }
@@ -51,6 +53,7 @@ impl CongestionWindow {
     pub(super) fn on_delivery(&mut self, now: Instant, delivered: u32, marked: u32, rtt: Option<Duration>) {
         self.law.on_delivery(&Delivery { now, delivered: delivered.into(), marked: marked.into(), rtt });
     }
+
     /// `true` if the law responds to the number of marks.
     pub(super) fn is_scalable(&self) -> bool {
         self.law.is_scalable()
@@ -66,6 +69,7 @@ impl CongestionWindow {
     pub(super) fn saved(&self) -> Window {
         self.window
     }
+
     /// Returns to the window before a reduction, if it is larger (RFC 4015, Section 3.2).
     pub(super) fn restore(&mut self, before: Window) {
         self.window.cwnd = self.window.cwnd.max(before.cwnd);

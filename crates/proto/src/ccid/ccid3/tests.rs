@@ -42,6 +42,7 @@ fn config(tfrc: TfrcConfig) -> Config {
 fn plain() -> TfrcConfig {
     TfrcConfig { send_loss_event_rate: false, send_rtt_estimate: false, ..TfrcConfig::default() }
 }
+
 fn all() -> TfrcConfig {
     TfrcConfig { send_loss_event_rate: true, send_rtt_estimate: true, ..TfrcConfig::default() }
 }

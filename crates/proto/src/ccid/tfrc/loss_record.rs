@@ -48,16 +48,20 @@ impl Interval {
     fn has_loss(&self) -> bool {
         self.first != self.lossy_end
     }
+
     fn sequence_length(&self) -> u64 {
         self.end.distance_from(self.first).unsigned_abs()
     }
+
     fn loss_length(&self) -> u32 {
         u32::try_from(self.lossy_end.distance_from(self.first).unsigned_abs()).unwrap_or(u32::MAX)
     }
+
     /// Its length in the average, if it is not cut.
     fn counted(&self) -> f64 {
         if self.short { short_length(self.data(), self.losses.into()) } else { self.data() }
     }
+
     /// Its length in data packets, at least one.
     ///
     /// A length that saturates its field is known only as a lower bound; "in the absence of better
@@ -68,6 +72,7 @@ impl Interval {
             length => f64::from(length).max(1.0),
         }
     }
+
     /// `true` if `known` is this interval, seen earlier, when it has more packets than the fields of the
     /// option can hold, so that it appears to begin later than it did.
     fn continues(&self, known: &Self, is_lossless_saturated: bool) -> bool {

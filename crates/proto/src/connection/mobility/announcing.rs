@@ -51,10 +51,12 @@ impl Mobility {
     pub(in super::super) fn is_announcing(&self) -> bool {
         self.0.as_ref().is_some_and(|agreement| agreement.announcing.since.is_some())
     }
+
     fn may_announce(&self, cx: &Context) -> bool {
         let is_known = matches!(cx.state, State::PartOpen | State::Open | State::Closing);
         cx.ports.role == Role::Client && is_known && self.may_move()
     }
+
     /// Announces a new or possibly new address, at once and on all following packets. `known`: the
     /// application knows of the change, and is notified when the server has followed.
     pub(in super::super) fn announce(&mut self, now: Instant, cx: &Context, fx: &mut Effects, known: bool) {
@@ -74,6 +76,7 @@ impl Mobility {
         announcing.is_asked = false;
         fx.timers.set(Timer::Announce, now);
     }
+
     /// Announces again by a Sync, which the server answers. `data_wait`: the announcement leaves no room for
     /// the next datagram.
     pub(in super::super) fn announce_again(
@@ -99,6 +102,7 @@ impl Mobility {
         }
         fx.outbound.syncs().ask(cx.sequence.numbers.gsr());
     }
+
     /// Adds the announcement to a packet, if the server may not know its source address or has sent a
     /// challenge.
     pub(super) fn announce_on(&mut self, now: Instant, cx: &Context, fx: &mut Effects, packet: &mut Packet) {
@@ -122,10 +126,12 @@ impl Mobility {
         let tag = key.tag(packet, identifier, echo);
         packet.options.push(MobilityOption::Move(Move { identifier, echo, tag }).into());
     }
+
     /// `true` if sent packets need long sequence numbers, which the authenticator covers.
     pub(in super::super) fn needs_long_numbers(&self, now: Instant, cx: &Context) -> bool {
         cx.ports.role == Role::Client && self.may_move() && (self.is_announcing() || is_silent(now, cx))
     }
+
     /// Number of bytes of an announcement on a packet that leaves now and answers no challenge.
     pub(super) fn announcement_len(&self, now: Instant, cx: &Context) -> usize {
         const MOVE_LEN: usize = 26;
@@ -138,6 +144,7 @@ impl Mobility {
             fx.timers.set(Timer::Silence, now + silence(cx));
         }
     }
+
     /// Checks the time since the last packet. `is_quiet`: the peer is silent because it is frozen.
     pub(in super::super) fn check_silence(
         &mut self,
@@ -168,6 +175,7 @@ impl Mobility {
         // address.
         is_first && announcing.since.is_some()
     }
+
     /// Processes the server's confirmation that it sends to the source of that packet.
     pub(super) fn on_moved(&mut self, cx: &Context, fx: &mut Effects, sequence: SeqNo) {
         let is_sent = !sequence.is_after(cx.sequence.numbers.gss());
@@ -182,6 +190,7 @@ impl Mobility {
             fx.timers.stop(Timer::Announce);
         }
     }
+
     /// Returns `true` if a Reset that reports no such connection is to be verified by an announcement first:
     /// after a change of address, the server may merely not recognize the packets. `answered`: the packet
     /// that the Reset answers.

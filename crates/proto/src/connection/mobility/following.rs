@@ -12,6 +12,7 @@ impl Mobility {
     pub(in super::super) fn own_identifier(&self, cx: &Context) -> Option<u64> {
         self.0.as_ref().filter(|_| cx.ports.role == Role::Server).map(|agreement| agreement.own.identifier)
     }
+
     /// `true` if the client sent that packet, from any address. It may be the one that completes the
     /// handshake.
     pub(in super::super) fn is_genuine(&mut self, cx: &Context, packet: &Packet, moved: &Move) -> bool {
@@ -25,6 +26,7 @@ impl Mobility {
             && ports == (cx.ports.destination, cx.ports.source)
             && key.is_some_and(|key| key.is_genuine(packet, moved))
     }
+
     /// The client is at the source address of that packet; schedules the confirmation.
     pub(in super::super) fn confirm(&mut self, cx: &Context, fx: &mut Effects, sequence: SeqNo) {
         if let Some(agreement) = &mut self.0 {
@@ -34,11 +36,13 @@ impl Mobility {
             }
         }
     }
+
     /// Number of bytes of the pending confirmation.
     pub(super) fn moved_len(&self) -> usize {
         const MOVED_LEN: usize = 8;
         if self.0.as_ref().is_some_and(|agreement| agreement.moved.is_some()) { MOVED_LEN } else { 0 }
     }
+
     /// Adds the pending confirmation to a packet that is about to leave.
     pub(super) fn write_moved(&mut self, packet: &mut Packet) {
         if let Some(agreement) = &mut self.0

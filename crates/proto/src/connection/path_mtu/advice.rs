@@ -36,6 +36,7 @@ impl PathMtu {
             _ => {}
         }
     }
+
     /// The network reported a limit below the base size.
     fn on_narrow(&mut self, now: Instant, limit: usize) {
         match self.phase {
@@ -71,6 +72,7 @@ impl PathMtu {
             }
         }
     }
+
     /// This host refused to send a packet because of its size, without reporting a limit. That is reliable:
     /// it is no outage.
     pub(crate) fn on_refused(&mut self, now: Instant) {
@@ -114,6 +116,7 @@ impl PathMtu {
             }
         }
     }
+
     fn may_restart(&self, now: Instant) -> bool {
         self.restarted_at.is_none_or(|last| now - last >= RESTART_TIME)
     }

@@ -29,6 +29,7 @@ impl BelowBaseSearch {
     pub(super) fn new(ceiling: usize, is_named: bool, is_answered: bool) -> Self {
         Self { ceiling, is_named, is_answered, is_turn: !is_answered, confirms: false, lost: 0 }
     }
+
     /// The size to probe below the base size, if any, while `size` is in use and `least` always works; and
     /// whether the probe is exempt from congestion control.
     pub(super) fn candidate(&self, size: usize, least: usize) -> Option<(usize, bool)> {
@@ -47,10 +48,12 @@ impl BelowBaseSearch {
             None
         }
     }
+
     /// Processes the answer to a probe below the base size.
     pub(super) fn on_answered(&mut self) {
         (self.is_answered, self.confirms, self.lost) = (true, false, 0);
     }
+
     /// Processes the loss of a probe of `size` bytes below the base size. Returns `true` if the size in use
     /// no longer works.
     pub(super) fn on_lost(&mut self, size: usize) -> bool {
@@ -66,6 +69,7 @@ impl BelowBaseSearch {
         self.refuse(size);
         false
     }
+
     /// `size` is too large, or no packets arrive at all.
     pub(super) fn refuse(&mut self, size: usize) {
         let was_named = core::mem::take(&mut self.is_named);
@@ -75,10 +79,12 @@ impl BelowBaseSearch {
             self.is_turn = was_named;
         }
     }
+
     /// Another probe of the base size was lost.
     pub(super) fn on_base_lost(&mut self) {
         self.is_turn = true;
     }
+
     /// Starts verifying the size in use. Returns `false` if that was already under way.
     pub(super) fn confirm(&mut self) -> bool {
         let is_news = !self.confirms;
@@ -87,10 +93,12 @@ impl BelowBaseSearch {
         }
         is_news
     }
+
     /// The network reported the largest size.
     pub(super) fn on_named(&mut self, ceiling: usize) {
         (self.ceiling, self.is_named, self.is_turn, self.lost) = (ceiling, true, true, 0);
     }
+
     /// Raises the ceiling after a while, as larger sizes may work by now.
     pub(super) fn widen(&mut self, ceiling: usize) {
         (self.ceiling, self.is_named, self.lost) = (ceiling, false, 0);

@@ -20,6 +20,7 @@ impl Path {
         let mtu = PathMtu::new(now, MAX, cautious);
         Self { now, mtu, carries, next: SeqNo::new(1), probes: Vec::new() }
     }
+
     /// Advances the clock.
     fn run_for(&mut self, time: Duration) {
         let deadline = self.now + time;
@@ -37,6 +38,7 @@ impl Path {
         }
         self.now = self.now.max(deadline);
     }
+
     fn state(&self) -> (PathMtuPhase, usize) {
         (self.mtu.phase(), self.mtu.size())
     }

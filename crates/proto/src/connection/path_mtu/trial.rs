@@ -75,10 +75,12 @@ impl Trial {
             answered: None,
         }
     }
+
     /// The size that the path carried before.
     pub(super) fn old(&self) -> usize {
         self.sizes[0]
     }
+
     /// Returns the next step.
     pub(super) fn step(&mut self, now: Instant) -> Step {
         if let Some((size, decided)) = self.answered {
@@ -94,9 +96,11 @@ impl Trial {
         }
         Step::Probe(self.sizes[self.next])
     }
+
     fn begin(&mut self, now: Instant) {
         (self.next, self.began, self.again) = (0, now, now + self.pause);
     }
+
     /// A packet arrived by the path, so it works: a round without answers need not wait any longer. Returns
     /// `true` if another round begins.
     pub(super) fn on_sign(&mut self, now: Instant) -> bool {
@@ -106,17 +110,20 @@ impl Trial {
         }
         is_over
     }
+
     /// The peer has only now learned where to send its answers.
     pub(super) fn begin_anew(&mut self, now: Instant) {
         if self.answered.is_none() {
             self.begin(now);
         }
     }
+
     pub(super) fn on_sent(&mut self, now: Instant, sequence: SeqNo, size: usize) {
         self.probes.rotate_right(1);
         self.probes[0] = Some(Probe { sequence, size, sent: now });
         self.next += 1;
     }
+
     /// Processes a SyncAck. Returns `true` if it answers a probe.
     pub(super) fn on_sync_ack(&mut self, now: Instant, ack: SeqNo) -> bool {
         let Some(probe) = self.probes.iter().flatten().find(|probe| probe.sequence == ack).copied() else {

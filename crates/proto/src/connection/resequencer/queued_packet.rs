@@ -20,6 +20,7 @@ impl QueuedPacket {
         options.shrink_to_fit();
         Self { packet: ReceivedPacket { options: &[], ..*packet }, options }
     }
+
     /// The packet, in the form passed on arrival.
     pub(in super::super) fn packet(&self) -> ReceivedPacket<'_> {
         ReceivedPacket { options: &self.options, ..self.packet }

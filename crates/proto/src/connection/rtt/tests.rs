@@ -3,6 +3,7 @@ use super::*;
 fn at(millis: u64) -> Instant {
     Instant::from_secs(100) + Duration::from_millis(millis)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }

@@ -5,6 +5,7 @@ use super::*;
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }
+
 /// GSS and GSR as given, both far from the beginning.
 fn numbers(gss: u64, gsr: u64) -> SequenceNumbers {
     let mut numbers = SequenceNumbers::new(seq(gss).sub(100_000));

@@ -11,19 +11,23 @@ use crate::{Config, ConnectionError, DropReason, Event, SendError, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 fn code(sent: &SentPacket) -> ResetCode {
     match sent.packet.kind {
         Kind::Reset { reset, .. } => reset.code,
         _ => panic!("{sent:?} is no Reset"),
     }
 }
+
 fn times(pair: &Pair, from: End, packet_type: PacketType) -> Vec<u64> {
     let sent = pair.sent_by(from, packet_type);
     sent.iter().map(|packet| (packet.at - sent[0].at).as_millis()).collect()
 }
+
 /// The end of a list of events, without those about feature values.
 fn ending(events: &[Event]) -> Vec<Event> {
     events.iter().filter(|event| matches!(event, Event::Closed(_) | Event::Drained)).cloned().collect()

@@ -21,11 +21,13 @@ pub(in crate::connection) fn parts(role: Role, state: State, config: Config) -> 
     cx.sequence.start_receiving(SeqNo::new(5000));
     (cx, fx)
 }
+
 /// Time from the start to the next expiration of that timer, which must be running.
 pub(in crate::connection) fn runs_for(fx: &Effects, timer: Timer) -> Duration {
     assert!(fx.timers.is_running(timer), "{timer:?}");
     fx.timers.deadline(timer) - START
 }
+
 /// Removes the events so far.
 pub(in crate::connection) fn events(fx: &mut Effects) -> Vec<Event> {
     fx.events.drain(..).collect()

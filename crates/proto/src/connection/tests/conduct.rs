@@ -15,13 +15,16 @@ use crate::{Ccid, Config, ConnectionError, Event, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 /// The last numbers that the client has sent and the server has sent.
 fn numbers(pair: &Pair) -> (SeqNo, SeqNo) {
     (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss())
 }
+
 fn datagrams(events: &[Event]) -> usize {
     events.iter().filter(|event| matches!(event, Event::Datagram { .. })).count()
 }

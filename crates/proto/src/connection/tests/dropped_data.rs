@@ -15,13 +15,16 @@ use crate::{Config, ConnectionError, Datagram, DropReason, Event, ReceiveMeta, S
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 fn with_ack_vectors() -> Config {
     let control = FixedRate { needs_ack_vector: true, ..FixedRate::every(millis(1)) };
     Config { ccids: Registry::empty().with(control), ..config(millis(1)) }
 }
+
 /// The contents of a packet's Data Dropped options: the packets and their codes, oldest first.
 fn reported_drops(sent: &SentPacket) -> Vec<(SeqNo, DropCode)> {
     let Some(ack) = sent.packet.ack() else { return Vec::new() };
@@ -34,6 +37,7 @@ fn reported_drops(sent: &SentPacket) -> Vec<(SeqNo, DropCode)> {
     reported_drops.reverse();
     reported_drops
 }
+
 /// The reports that an application received about its own data.
 fn learnt(events: &[Event]) -> Vec<(SeqNo, DropCode)> {
     let learnt = |event: &Event| match event {
@@ -42,6 +46,7 @@ fn learnt(events: &[Event]) -> Vec<(SeqNo, DropCode)> {
     };
     events.iter().filter_map(learnt).collect()
 }
+
 fn sequences(events: &[Event]) -> Vec<SeqNo> {
     let sequence = |event: &Event| match event {
         Event::Datagram { sequence, .. } => Some(*sequence),

@@ -41,6 +41,7 @@ impl Mechanism for FixedRate {
     fn ccid(&self) -> Ccid {
         self.ccid
     }
+
     fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         let next_at = if self.interval == Duration::MAX { Instant::FAR_FUTURE } else { half.now };
         Box::new(Sender {
@@ -54,9 +55,11 @@ impl Mechanism for FixedRate {
             request: None,
         })
     }
+
     fn receiver(&self, _half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(Receiver { violation: self.violation, seen: 0, unacknowledged: 0, due_at: None, marked: 0 })
     }
+
     fn profile(&self) -> CcidProfile {
         CcidProfile { options: &[SEEN], needs_ack_vector: self.needs_ack_vector, ..CcidProfile::PLAIN }
     }
@@ -82,34 +85,42 @@ impl HcSender for Sender {
             at => SendVerdict::At(at),
         }
     }
+
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
         *marks.ccval = 5;
         if matches!(packet.packet_type, PacketType::Data | PacketType::DataAck) {
             self.next_at = now + self.mechanism.interval;
         }
     }
+
     fn needs_ack_of_ack(&self, _now: Instant) -> bool {
         self.mechanism.needs_ack_vector && self.acked.len() >= 4
     }
+
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         self.acked.extend(feedback.ack_vector.iter().map(|packet| packet.sequence));
         self.dropped += feedback.data_dropped.len() as u64;
         let value = self.mechanism.ack_ratio.take();
         self.request = value.map(|value| FeatureRequest { feature: FeatureNumber::AckRatio, value });
     }
+
     fn on_slow_receiver(&mut self, _now: Instant) {
         self.slowed = true;
     }
+
     fn handle_timeout(&mut self, _now: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
+
     fn poll_feature_request(&mut self, _now: Instant) -> Option<FeatureRequest> {
         self.request.take()
     }
+
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
         self.features.push((feature.into(), value));
     }
+
     fn snapshot(&self) -> SenderSnapshot {
         // The fields that this control does not use return its inputs to tests.
         let ack_ratio =
@@ -144,22 +155,27 @@ impl HcReceiver for Receiver {
         self.unacknowledged += 1;
         self.due_at = Some(if self.unacknowledged >= 2 { now } else { now + ACK_DELAY });
     }
+
     fn feedback_due(&self, now: Instant) -> bool {
         self.due_at.is_some_and(|at| at <= now)
     }
+
     fn write_feedback(&mut self, _now: Instant, _ack: SeqNo, options: &mut Options) {
         self.unacknowledged = 0;
         self.due_at = None;
         let data = OptionBytes::from_slice(&[self.seen as u8]);
         options.push(DccpOption::CcidSpecific { kind: SEEN, data });
     }
+
     fn take_violation(&mut self) -> Option<Reset> {
         self.violation.take()
     }
+
     fn handle_timeout(&mut self, _now: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {
         self.due_at
     }
+
     fn snapshot(&self) -> ReceiverSnapshot {
         ReceiverSnapshot { marked: self.marked, lost: self.seen, ..ReceiverSnapshot::default() }
     }

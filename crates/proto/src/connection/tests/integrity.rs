@@ -15,18 +15,23 @@ use crate::{Config, ConnectionError, Datagram, Event, State};
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 fn with(integrity: IntegrityConfig) -> Config {
     Config { integrity, ..config(Duration::ZERO) }
 }
+
 fn sends_coverage(checksum_coverage: u8) -> Config {
     with(IntegrityConfig { checksum_coverage, ..IntegrityConfig::default() })
 }
+
 fn accepts_coverage(minimum_coverage: u8) -> Config {
     with(IntegrityConfig { minimum_coverage, ..IntegrityConfig::default() })
 }
+
 fn with_checksum(data_checksum: DataChecksumUse) -> Config {
     with(IntegrityConfig { data_checksum, ..IntegrityConfig::default() })
 }
+
 /// The Checksum Coverage of the client's data once everything is negotiated.
 fn coverage_sent(client: Config, server: Config, size: u32) -> u8 {
     let mut pair = Pair::connected_with(client, server);

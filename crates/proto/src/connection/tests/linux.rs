@@ -30,6 +30,7 @@ fn handshake(capture: &str) -> [Packet; 3] {
     }
     packets.try_into().unwrap()
 }
+
 fn config(request: &Packet, ccid: Ccid) -> Config {
     let Kind::Request { service_code } = request.kind else { panic!("{request:?} is no Request") };
     Config { service_code, sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() }

@@ -9,9 +9,11 @@ use crate::{Config, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 /// A Listen with a number, options and data, none of which count (RFC 5596, Section 2.2.1).
 fn listen(pair: &Pair, from: End) -> Packet {
     let unknown = DccpOption::Unknown { kind: 77, data: OptionBytes::new() };

@@ -12,9 +12,11 @@ use crate::{Ccid, Config, Event, OverflowPolicy, ReceiveMeta, State};
 fn only(ccid: Ccid) -> Config {
     Config { sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() }
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 /// Keeps the client's queue full for a while.
 fn stream(pair: &mut Pair, time: Duration) {
     let end = pair.now + time;
@@ -25,6 +27,7 @@ fn stream(pair: &mut Pair, time: Duration) {
         pair.run_for(millis(1));
     }
 }
+
 /// Lets one packet pass per `interval`, towards the server, and keeps up to `buffer` waiting.
 fn bottleneck(pair: &mut Pair, interval: Duration, buffer: u64) {
     let mut free_at = Instant::ZERO;

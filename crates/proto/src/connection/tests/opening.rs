@@ -12,17 +12,21 @@ use crate::{Config, ConnectionError, Event, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 fn is(packet_type: PacketType) -> impl Fn(&SentPacket) -> bool {
     move |sent| sent.packet.packet_type() == packet_type
 }
+
 /// Sending times of the packets of one type, in milliseconds after the first.
 fn times(pair: &Pair, from: End, packet_type: PacketType) -> Vec<u64> {
     let sent = pair.sent_by(from, packet_type);
     sent.iter().map(|packet| (packet.at - sent[0].at).as_millis()).collect()
 }
+
 fn reset_of(sent: &SentPacket) -> (u8, SeqNo) {
     match sent.packet.kind {
         Kind::Reset { ack, reset } => (reset.code.into(), ack),

@@ -11,9 +11,11 @@ use crate::{ConnectionError, Event, State};
 fn unknown() -> DccpOption {
     DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[1, 2, 3]) }
 }
+
 fn ccid_specific(kind: u8) -> DccpOption {
     DccpOption::CcidSpecific { kind, data: OptionBytes::from_slice(&[9]) }
 }
+
 /// State of the server after an Ack (or Data) with these options.
 fn reaction(is_data: bool, options: &[DccpOption]) -> Option<Reset> {
     let mut pair = Pair::connected(config(Duration::ZERO));

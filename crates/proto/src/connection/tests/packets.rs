@@ -15,18 +15,23 @@ use crate::{Ccid, Config, Connection, ReceiveMeta, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn only(ccid: Ccid) -> Config {
     Config { sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() }
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 fn ack_ratio(ratio: u64) -> DccpOption {
     DccpOption::Feature(FeatureOption::number(FeatureAction::ChangeL, FeatureNumber::AckRatio, ratio))
 }
+
 fn change(action: FeatureAction, ccid: Ccid) -> DccpOption {
     DccpOption::Feature(FeatureOption::preferences(action, FeatureNumber::Ccid, &[ccid.0]))
 }
+
 /// Data from the client that nothing has sent.
 fn forge_data(pair: &Pair, sequence: SeqNo, tag: u64) -> Packet {
     Packet { payload: Payload::Opaque { length: 100, tag }, ..pair.forge(End::Client, Kind::Data, sequence) }

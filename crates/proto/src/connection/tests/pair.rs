@@ -86,6 +86,7 @@ impl Pair {
     pub(crate) fn new(config: Config) -> Self {
         Self::with(config.clone(), config)
     }
+
     /// Two ends, 50 ms apart. Nothing has happened.
     pub(crate) fn with(client: Config, server: Config) -> Self {
         let now = Instant::from_secs(1000);
@@ -103,10 +104,12 @@ impl Pair {
             server_events: Vec::new(),
         }
     }
+
     /// Two ends that have completed the handshake. Their log is empty.
     pub(crate) fn connected(config: Config) -> Self {
         Self::connected_with(config.clone(), config)
     }
+
     pub(crate) fn connected_with(client: Config, server: Config) -> Self {
         let mut pair = Self::with(client, server);
         pair.client.connect(pair.now);
@@ -119,32 +122,39 @@ impl Pair {
         pair.forget();
         pair
     }
+
     /// Empties the log.
     pub(crate) fn forget(&mut self) {
         self.sent.clear();
         self.client_events.clear();
         self.server_events.clear();
     }
+
     pub(crate) fn server(&self) -> &Connection {
         self.server.as_ref().expect("a Request has arrived")
     }
+
     pub(crate) fn server_mut(&mut self) -> &mut Connection {
         self.server.as_mut().expect("a Request has arrived")
     }
+
     pub(crate) fn end(&mut self, end: End) -> &mut Connection {
         match end {
             End::Client => &mut self.client,
             End::Server => self.server_mut(),
         }
     }
+
     pub(crate) fn send(&mut self, from: End, tag: u64) -> DatagramId {
         let now = self.now;
         self.end(from).send(now, datagram(tag)).unwrap()
     }
+
     /// Loses the packets that `lost` picks.
     pub(crate) fn lose(&mut self, mut lost: impl FnMut(&SentPacket) -> bool + 'static) {
         self.script = Box::new(move |sent| if lost(sent) { Treatment::Lose } else { Treatment::Deliver });
     }
+
     pub(crate) fn deliver_all(&mut self) {
         self.lose(|_| false);
     }
@@ -163,9 +173,11 @@ impl Pair {
         }
         panic!("no rest after {MAX_STEPS} steps: a livelock");
     }
+
     pub(crate) fn run_for(&mut self, time: Duration) {
         self.run_until(self.now + time);
     }
+
     /// Runs until nothing is in flight and no timer runs.
     pub(crate) fn drive_bounded(&mut self) {
         for _ in 0..MAX_STEPS {
@@ -177,12 +189,14 @@ impl Pair {
         }
         panic!("no rest after {MAX_STEPS} steps: a livelock");
     }
+
     /// Time of the next event.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
         let server = self.server.as_ref().and_then(Connection::poll_timeout);
         [arrival, self.client.poll_timeout(), server].into_iter().flatten().min()
     }
+
     /// Advances the clock, and processes the events that are due.
     fn advance(&mut self, next: Instant) {
         // Only packets on a path without delay happen now.
@@ -199,6 +213,7 @@ impl Pair {
             self.drain();
         }
     }
+
     /// A packet arrives.
     pub(crate) fn arrive(&mut self, to: End, meta: ReceiveMeta, packet: Packet) {
         match to {
@@ -216,6 +231,7 @@ impl Pair {
             }
         }
     }
+
     /// Empties both ends, and checks the laws of draining.
     pub(crate) fn drain(&mut self) {
         let now = self.now;
@@ -245,6 +261,7 @@ impl Pair {
             assert_eq!(end.poll_timeout(), wake, "an early wake-up is a no-op");
         }
     }
+
     fn transmit(&mut self, from: End, transmit: Transmit) {
         let sent = SentPacket { at: self.now, from, packet: transmit.packet, ecn: transmit.ecn };
         audit(&sent);
@@ -271,6 +288,7 @@ impl Pair {
         }
         self.sent.push(sent);
     }
+
     fn launch(&mut self, at: Instant, to: End, sent: &SentPacket, mark: bool) {
         self.order += 1;
         let ecn = if mark && sent.ecn.is_capable() { Ecn::Ce } else { sent.ecn };
@@ -296,18 +314,22 @@ impl Pair {
             payload: Payload::EMPTY,
         }
     }
+
     /// Lets a packet arrive, without a mark.
     pub(crate) fn inject(&mut self, to: End, packet: Packet) {
         self.arrive(to, ReceiveMeta::default(), packet);
     }
+
     /// The number of the last packet that one end has sent.
     pub(crate) fn last_sequence(&self, from: End) -> SeqNo {
         self.sent.iter().rev().find(|sent| sent.from == from).expect("it has sent").packet.sequence
     }
+
     /// The types of the packets sent so far, in order.
     pub(crate) fn types(&self) -> Vec<(End, PacketType)> {
         self.sent.iter().map(|sent| (sent.from, sent.packet.packet_type())).collect()
     }
+
     /// The packets of one type that one end has sent.
     pub(crate) fn sent_by(&self, from: End, packet_type: PacketType) -> Vec<&SentPacket> {
         self.sent
@@ -315,6 +337,7 @@ impl Pair {
             .filter(|sent| sent.from == from && sent.packet.packet_type() == packet_type)
             .collect()
     }
+
     /// The tags of the datagrams that one end has received, in order.
     pub(crate) fn received(&self, end: End) -> Vec<u64> {
         let events = match end {

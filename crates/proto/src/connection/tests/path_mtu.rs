@@ -22,9 +22,11 @@ fn on_path(config: Config, carries: usize) -> (Pair, Rc<Cell<usize>>) {
     pair.run_for(Duration::from_millis(100));
     (pair, limit)
 }
+
 fn probing(path_mtu: PathMtuDiscovery) -> Config {
     Config { path_mtu, ..config(Duration::from_millis(10)) }
 }
+
 fn probes(pair: &Pair, end: End) -> Vec<usize> {
     let syncs = pair.sent_by(end, PacketType::Sync);
     syncs
@@ -33,10 +35,12 @@ fn probes(pair: &Pair, end: End) -> Vec<usize> {
         .map(|sent| sent.packet.encoded_len())
         .collect()
 }
+
 fn send(pair: &mut Pair, length: u32) -> bool {
     let datagram = Datagram::new(Payload::Opaque { length, tag: 1 });
     pair.client.send(pair.now, datagram).is_ok()
 }
+
 fn arrived(pair: &Pair) -> usize {
     pair.server_events.iter().filter(|event| matches!(event, Event::Datagram { .. })).count()
 }

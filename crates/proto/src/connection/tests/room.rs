@@ -26,12 +26,14 @@ fn config(ccid: Ccid, data_checksum: DataChecksumUse) -> Config {
     config.receive.max_bytes = 1 << 30;
     config
 }
+
 /// A congestion control that cannot do without Ack Vectors, and lets everything go.
 fn with_ack_vectors() -> Config {
     let control = FixedRate { needs_ack_vector: true, ..FixedRate::every(Duration::ZERO) };
     let ccids = Registry::empty().with(control);
     Config { ccids, sequence_window: 2000, ..super::pair::config(Duration::ZERO) }
 }
+
 fn fill(pair: &mut Pair, length: usize) {
     for end in [End::Client, End::Server] {
         let now = pair.now;
@@ -39,6 +41,7 @@ fn fill(pair: &mut Pair, length: usize) {
         pair.end(end).send(now, datagram).unwrap();
     }
 }
+
 /// Sends a datagram of the largest size from both ends every 2 ms.
 fn both_ways_full(pair: &mut Pair, count: usize) {
     for _ in 0..count {
@@ -48,6 +51,7 @@ fn both_ways_full(pair: &mut Pair, count: usize) {
     }
     pair.run_for(Duration::from_secs(3));
 }
+
 fn count(pair: &Pair, end: End, packet_type: PacketType) -> usize {
     pair.sent_by(end, packet_type).len()
 }

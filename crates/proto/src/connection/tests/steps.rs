@@ -14,9 +14,11 @@ use crate::{Config, ConnectionError, Event, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 fn with_ack_vectors() -> Config {
     let control = FixedRate { needs_ack_vector: true, ..FixedRate::every(Duration::ZERO) };
     Config { ccids: Registry::empty().with(control), ..free() }

@@ -10,13 +10,16 @@ use crate::{Config, State};
 fn free() -> Config {
     config(Duration::ZERO)
 }
+
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
+
 /// The last numbers that the client has sent and the server has sent.
 fn numbers(pair: &Pair) -> (SeqNo, SeqNo) {
     (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss())
 }
+
 fn forge_data(pair: &Pair, from: End, sequence: SeqNo, tag: u64) -> Packet {
     Packet { payload: Payload::Opaque { length: 10, tag }, ..pair.forge(from, Kind::Data, sequence) }
 }

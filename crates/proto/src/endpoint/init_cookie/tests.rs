@@ -11,9 +11,11 @@ const NOW: Instant = Instant::from_secs(10_000);
 fn tuple() -> FourTuple<SocketAddr> {
     FourTuple { address: SocketAddr::from(([10, 0, 0, 1], 6511)), local_port: 5001, remote_port: 9 }
 }
+
 fn jar() -> CookieJar {
     CookieJar::new(Secret::new(7))
 }
+
 fn request(options: Options) -> Packet {
     Packet {
         source_port: 9,
@@ -27,15 +29,18 @@ fn request(options: Options) -> Packet {
         payload: Payload::EMPTY,
     }
 }
+
 fn change(values: &[u8]) -> DccpOption {
     DccpOption::Feature(FeatureOption::preferences(FeatureAction::ChangeL, 1u8, values))
 }
+
 /// A packet with the cookie for `request`.
 fn carrier(at: Instant, request: &Packet) -> Packet {
     let remembered = Remembered::new(at, request).unwrap();
     let options: Options = jar().bake(&tuple(), 3, SeqNo::new(5), &remembered).collect();
     Packet { kind: Kind::Ack { ack: SeqNo::new(5) }, options, ..request.clone() }
 }
+
 fn is_genuine(returned: &Returned) -> bool {
     returned.is_genuine(&jar(), &tuple(), 3, SeqNo::new(5))
 }
@@ -136,6 +141,7 @@ proptest! {
         data[at] ^= 1 << bit;
         prop_assert!(!Returned::read(NOW, &packet).is_some_and(|returned| is_genuine(&returned)));
     }
+
     #[test]
     fn arbitrary_cookies_are_read_without_harm(data in prop::collection::vec(any::<u8>(), 0..253)) {
         let mut packet = carrier(NOW, &request(Options::new()));

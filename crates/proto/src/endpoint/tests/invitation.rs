@@ -12,17 +12,21 @@ fn filtered(client: Option<Filter>, server: Option<Filter>) -> Net {
     net.put_behind_nat(2, client);
     net
 }
+
 fn invite(net: &mut Net) -> ConnectionHandle {
     let (now, remote) = (net.now, net.seen(2));
     net.at(1).invite(now, remote, PORT, CLIENT_PORT, free()).unwrap()
 }
+
 fn connect(net: &mut Net) -> ConnectionHandle {
     let (now, remote) = (net.now, net.seen(1));
     net.at(2).connect_from(now, remote, CLIENT_PORT, PORT, free()).unwrap()
 }
+
 fn state(net: &mut Net, host: u8, handle: ConnectionHandle) -> State {
     net.at(host).connection(handle).expect("it exists").state()
 }
+
 fn types(net: &Net, host: u8) -> Vec<PacketType> {
     let from = net.sent.iter().filter(|(from, _)| *from == address(host));
     from.map(|(_, packet)| packet.packet_type()).collect()

@@ -15,6 +15,7 @@ impl Attacker {
     fn new(address: impl Into<SocketAddr>) -> Self {
         Self { address: address.into(), port: 0 }
     }
+
     fn give(&self, net: &mut Net, packet: Packet) -> Vec<Packet> {
         let now = net.now;
         let server = net.at(1);
@@ -24,12 +25,14 @@ impl Attacker {
         while server.poll_event().is_some() {}
         answers
     }
+
     /// Requests a further connection. Returns the answer: none if there were too many lately.
     fn ask(&mut self, net: &mut Net) -> Option<Packet> {
         self.port += 1;
         let request = Packet { source_port: self.port, ..request(42, PORT) };
         self.give(net, request).pop()
     }
+
     /// Completes a handshake. Returns `true` if there is a further connection.
     fn open(&mut self, net: &mut Net) -> bool {
         let Some(response) = self.ask(net) else { return false };
@@ -53,6 +56,7 @@ fn serving(limits: EndpointConfig, timers: TimerConfig) -> Net {
     net.at(1).listen(PORT, Config { timers, ..free() }).unwrap();
     net
 }
+
 /// `true` if an honest client at host 2 gets a connection.
 fn serves_others(net: &mut Net) -> bool {
     let client = net.connect(2, 1);

@@ -14,15 +14,18 @@ mod streams;
 fn mobile() -> Config {
     Config { mobility: Some(MobilityConfig::default()), ..free() }
 }
+
 fn has(packet: &Packet, kind: u8) -> bool {
     packet.options.iter().any(|option| option.kind() == kind)
 }
+
 fn move_of(packet: &Packet) -> Option<Move> {
     packet.options.iter().find_map(|option| match MobilityOption::parse(option) {
         Some(MobilityOption::Move(moved)) => Some(moved),
         _ => None,
     })
 }
+
 /// The `n`th address that the NAT in front of host 2 has.
 fn outside(n: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, n], 20_000 + u16::from(n)))
@@ -41,6 +44,7 @@ impl Pair {
     fn new() -> Self {
         Self::with(EndpointConfig::default(), mobile(), mobile())
     }
+
     fn with(limits: EndpointConfig, client: Config, server: Config) -> Self {
         let mut net = Net::new(3, limits);
         net.at(1).listen(PORT, server).unwrap();
@@ -56,14 +60,17 @@ impl Pair {
         pair.net.forget();
         pair
     }
+
     fn send_from_client(&mut self) {
         let (now, client) = (self.net.now, self.client);
         self.net.at(2).send(now, client, datagram(self.sent)).unwrap();
     }
+
     fn send_from_server(&mut self) {
         let (now, server) = (self.net.now, self.server);
         self.net.at(1).send(now, server, datagram(self.sent)).unwrap();
     }
+
     /// Each end sends a datagram every 10 ms.
     fn exchange(&mut self, count: u64) {
         for _ in 0..count {
@@ -74,26 +81,32 @@ impl Pair {
         }
         self.net.run_for(millis(50));
     }
+
     /// The client's driver reports a change of address.
     fn tell_client(&mut self, change: PathChange) {
         let (now, client) = (self.net.now, self.client);
         self.net.at(2).connection_mut(client).unwrap().path_changed(now, change);
         self.net.at(2).wake(client);
     }
+
     fn server_thinks(&self) -> SocketAddr {
         self.net.endpoints[&address(1)].remote(self.server).unwrap()
     }
+
     fn is_announcing(&self) -> bool {
         self.net.endpoints[&address(2)].connection(self.client).unwrap().is_announcing()
     }
+
     /// The packets that the server sent to the client's addresses, and their destinations.
     fn sent_by_server(&self) -> Vec<(SocketAddr, &Packet)> {
         let sent = self.net.sent_to.iter().zip(&self.net.sent);
         sent.filter(|(_, (from, _))| *from == address(1)).map(|(to, (_, packet))| (*to, packet)).collect()
     }
+
     fn sent_by_client(&self) -> Vec<&Packet> {
         self.net.sent.iter().filter(|(from, _)| *from == address(2)).map(|(_, packet)| packet).collect()
     }
+
     fn assert_moved(&self, from: SocketAddr, to: SocketAddr) {
         let moves: Vec<_> = self.net.events_at(1).into_iter().filter_map(moved).collect();
         assert_eq!(moves, [(from, to)]);
@@ -369,6 +382,7 @@ fn moved(event: &EndpointEvent) -> Option<(SocketAddr, SocketAddr)> {
         _ => None,
     }
 }
+
 fn closed(event: &EndpointEvent) -> Option<ConnectionError> {
     match event {
         EndpointEvent::Connection(Event::Closed(error)) => Some(*error),

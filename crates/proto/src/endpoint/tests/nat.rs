@@ -31,6 +31,7 @@ impl Nat {
         self.sent_to.insert(to);
         self.outside
     }
+
     fn lets_in(&self, from: SocketAddr) -> bool {
         match self.filter {
             // Earlier packets, sent to find the host's outside address, made the mapping.
@@ -65,6 +66,7 @@ impl Net {
             self.nats.insert(address(host), Nat { outside, filter, sent_to: BTreeSet::new() });
         }
     }
+
     /// Gives the host another external address, and discards the filter state.
     pub(super) fn rebind(&mut self, host: u8, outside: SocketAddr) {
         if let Some(nat) = self.nats.get_mut(&address(host)) {
@@ -72,6 +74,7 @@ impl Net {
             nat.sent_to.clear();
         }
     }
+
     /// External address of a host.
     pub(super) fn seen(&self, host: u8) -> SocketAddr {
         self.nats.get(&address(host)).map_or(address(host), |nat| nat.outside)

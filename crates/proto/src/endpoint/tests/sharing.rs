@@ -9,6 +9,7 @@ fn exclusive() -> Net {
     net.at(1).listen(PORT, free()).unwrap();
     net
 }
+
 /// Answer of host 1 to a packet from host 2's UDP address that belongs to no connection.
 fn answer(net: &mut Net, packet: Packet) -> Option<Reset> {
     let now = net.now;

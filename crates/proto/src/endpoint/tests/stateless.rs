@@ -12,15 +12,18 @@ fn stateless(init_cookies: InitCookies, max_half_open: usize) -> Net {
     net.at(1).listen(PORT, free()).unwrap();
     net
 }
+
 fn has_cookie(packet: &Packet) -> bool {
     packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)))
 }
+
 /// A cookie obtained by a Request, and the Response's number.
 fn buy_cookie(net: &mut Net) -> (DccpOption, SeqNo) {
     let response = net.ask(request(42, PORT)).pop().expect("a Response");
     let cookie = response.options.iter().find(|option| matches!(option, DccpOption::InitCookie(_)));
     (cookie.expect("with a cookie").clone(), response.sequence)
 }
+
 fn acknowledgement(ack: SeqNo, cookie: DccpOption) -> Packet {
     Packet { options: smallvec![cookie], ..packet(Kind::Ack { ack }, 101, PORT) }
 }
@@ -279,6 +282,7 @@ fn any_kind() -> impl Strategy<Value = Kind> {
         }
     })
 }
+
 fn any_options() -> impl Strategy<Value = Options> {
     let bytes = prop::collection::vec(any::<u8>(), 0..20);
     let option = (0u8..8, any::<u8>(), bytes).prop_map(|(which, number, bytes)| {

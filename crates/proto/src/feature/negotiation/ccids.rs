@@ -17,6 +17,7 @@ impl Negotiation {
         self.common_mut(FeatureNumber::Ccid, location).hold();
         self.refresh();
     }
+
     /// Makes all CCIDs of the [`Preferences`](crate::feature::Preferences) acceptable again, those in force
     /// first. A client that has answered a Change meanwhile sends one Change, so that both ends agree.
     pub fn release_ccids(&mut self) {

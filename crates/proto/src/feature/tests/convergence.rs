@@ -41,6 +41,7 @@ impl Network {
         (ends[0].gsr, ends[1].gsr) = (ends[1].next.previous(), ends[0].next.previous());
         Self { ends, flying: [Vec::new(), Vec::new()], now: 0, packets: 0 }
     }
+
     fn send(&mut self, from: usize, packet_type: PacketType, delays: &[u64]) {
         let end = &mut self.ends[from];
         let (sequence, ack) = (end.next, packet_type.has_ack().then_some(end.gsr));
@@ -52,6 +53,7 @@ impl Network {
         }
         self.packets += 1;
     }
+
     fn deliver(&mut self) -> Result<(), TestCaseError> {
         for to in 0..2 {
             let now = self.now;
@@ -70,6 +72,7 @@ impl Network {
         }
         Ok(())
     }
+
     fn step(&mut self, step: &Step) -> Result<(), TestCaseError> {
         match step {
             Step::Ask { client, feature, location, values } => {
@@ -86,6 +89,7 @@ impl Network {
         self.now += 10;
         self.deliver()
     }
+
     /// Runs with a lossless network until no end has anything to send.
     fn settle(&mut self) -> Result<(), TestCaseError> {
         let last = self.flying.iter().flatten().map(|packet| packet.arrives).max();
@@ -113,6 +117,7 @@ impl Network {
         }
         Ok(())
     }
+
     fn agree(&self) -> Result<(), TestCaseError> {
         let [client, server] = &self.ends;
         for feature in (1..=9).chain([128, 192]).map(F::from) {

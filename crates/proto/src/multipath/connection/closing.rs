@@ -35,14 +35,17 @@ impl MultipathConnection {
             }
         }
     }
+
     /// Ends the connection at once, on all subflows, and discards the send queue.
     pub fn abort(&mut self, now: Instant) {
         self.abort_with(now, ABRUPT);
     }
+
     /// As [`abort`](Self::abort), because this end is too busy: the peer may try again later.
     pub fn abort_as_busy(&mut self, now: Instant) {
         self.abort_with(now, Reset::busy_multipath());
     }
+
     fn abort_with(&mut self, now: Instant, reset: Reset) {
         if self.cx.is_over() {
             return;
@@ -64,12 +67,14 @@ impl MultipathConnection {
         }
         self.linger(now);
     }
+
     /// Ends a connection that is not open yet, without a packet.
     pub(crate) fn evict(&mut self) {
         self.finish(ConnectionError::Evicted);
         self.subflows.clear();
         self.drain();
     }
+
     /// Closes one subflow in order; the connection continues on the others. Returns `false` if it does not
     /// exist.
     pub fn close_subflow(&mut self, now: Instant, subflow: SubflowId) -> bool {
@@ -78,6 +83,7 @@ impl MultipathConnection {
         self.collect(now, index, None);
         true
     }
+
     /// Ends one subflow without a packet, because its address no longer exists. The connection continues on
     /// the others, or waits for one to join. Returns `false` if it does not exist.
     pub fn abandon_subflow(&mut self, now: Instant, subflow: SubflowId) -> bool {
@@ -93,6 +99,7 @@ impl MultipathConnection {
             self.close_subflows(now);
         }
     }
+
     /// Time from which a Close on one subflow cannot arrive before data on another. The first Close ends the
     /// connection at the peer (Section 3.2.11), which then has no use for what is still under way. Without an
     /// acknowledgement, data count as lost after a retransmission timeout. A subflow whose join is almost
@@ -120,6 +127,7 @@ impl MultipathConnection {
         let joined = confirming.map(|it| it.heard + MIN_ARRIVAL_TIME).max();
         Some(latest.max(joined).unwrap_or(Instant::ZERO))
     }
+
     fn close_subflows(&mut self, now: Instant) {
         let Phase::Closing { by_peer, .. } = self.cx.phase else { return };
         self.cx.phase = Phase::Closing { step: ClosingStep::Begun, by_peer };
@@ -139,6 +147,7 @@ impl MultipathConnection {
         }
         self.subflows.hold_closes(false);
     }
+
     /// Time at which closing continues without data that are still under way.
     pub(super) fn closing_deadline(&self) -> Instant {
         match self.cx.phase {
@@ -146,6 +155,7 @@ impl MultipathConnection {
             _ => self.overtaking_limit().unwrap_or(Instant::FAR_FUTURE),
         }
     }
+
     /// Ends the connection once data of the peer have had the time to arrive.
     pub(super) fn check_closing(&mut self, now: Instant) {
         if matches!(self.cx.phase, Phase::Closing { step: ClosingStep::Receiving(until), .. } if until <= now)
@@ -153,6 +163,7 @@ impl MultipathConnection {
             self.finish_closing(now, self.cx.closing_error());
         }
     }
+
     /// Processes MP_CLOSE on a CloseReq or Close. With another key, the packet closes its subflow only.
     pub(super) fn on_close(&mut self, now: Instant, packet_type: PacketType, key: &OptionBytes) {
         if !self.cx.may_end_by(key) {
@@ -175,6 +186,7 @@ impl MultipathConnection {
         self.subflows.hold_closes(true);
         self.begin_closing(now);
     }
+
     /// Processes MP_FAST_CLOSE: the connection ends at once, and each subflow answers with Reset 13.
     pub(super) fn on_fast_close(&mut self, now: Instant, key: &OptionBytes) {
         if !self.cx.may_end_by(key) {

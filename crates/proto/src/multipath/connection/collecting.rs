@@ -45,6 +45,7 @@ impl MultipathConnection {
             }
         }
     }
+
     fn on_datagram(&mut self, now: Instant, index: usize, sequence: Option<SeqNo>, arrived: Arrived) {
         if self.cx.is_over() || self.delivery.has_ended() {
             let connection = &mut self.subflows[index].connection;
@@ -72,6 +73,7 @@ impl MultipathConnection {
             }
         }
     }
+
     fn on_datagram_sent(&mut self, now: Instant, index: usize, packet: SeqNo) {
         let is_multipath = self.cx.is_multipath();
         let subflow = &mut self.subflows[index];
@@ -83,6 +85,7 @@ impl MultipathConnection {
             self.fx.events.push(MultipathEvent::DatagramSent { id, sequence, subflow });
         }
     }
+
     /// A subflow's connection has ended.
     fn on_subflow_over(&mut self, now: Instant, index: usize, error: ConnectionError) {
         let subflow = &mut self.subflows[index];

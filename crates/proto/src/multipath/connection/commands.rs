@@ -26,17 +26,20 @@ impl MultipathConnection {
     ) -> Result<u8, JoinError> {
         self.signalling.announce(now, &self.cx, &mut self.fx, address, port)
     }
+
     /// Withdraws an address of this host, and closes its subflows in order. Returns `false` if it has no
     /// Address ID.
     pub fn remove_address(&mut self, now: Instant, address: IpAddr) -> bool {
         // Section 3.2.9: the closing procedure is tried, although the address may not work any longer.
         self.withdraw(now, address, |connection| connection.close(now))
     }
+
     /// Withdraws an address that this host has lost, and ends its subflows without a packet. As long as there
     /// is no other subflow, the connection waits for one to join. Returns `false` if it has no Address ID.
     pub fn lose_address(&mut self, now: Instant, address: IpAddr) -> bool {
         self.withdraw(now, address, Connection::replace)
     }
+
     fn withdraw(&mut self, now: Instant, address: IpAddr, end: impl Fn(&mut Connection)) -> bool {
         let withdrawn = self.signalling.withdraw(now, &self.cx, &mut self.fx, address);
         if let Some(id) = withdrawn {
@@ -44,6 +47,7 @@ impl MultipathConnection {
         }
         withdrawn.is_some()
     }
+
     /// Ends subflows.
     fn end_those(
         &mut self,
@@ -58,6 +62,7 @@ impl MultipathConnection {
             }
         }
     }
+
     /// Processes MP_REMOVEADDR: the subflows of that address are closed.
     pub(super) fn on_remove_address(&mut self, now: Instant, received: Received<'_>, removal: RemoveAddress) {
         let removed = self.signalling.on_remove_address(&self.cx, &self.subflows, received, removal);
@@ -67,6 +72,7 @@ impl MultipathConnection {
             self.signalling.removed(&mut self.fx, received, removed);
         }
     }
+
     /// Sets the priority of a subflow, for data of both directions: the peer is notified. Returns `false` if
     /// the subflow does not exist.
     pub fn set_priority(&mut self, now: Instant, subflow: SubflowId, priority: PathPriority) -> bool {
@@ -77,6 +83,7 @@ impl MultipathConnection {
         }
         true
     }
+
     /// Sets a subflow's share under [`Weighted`](whimbrel_control::multipath::Weighted) and its cost under
     /// [`CheapestFirst`](whimbrel_control::multipath::CheapestFirst). Returns `false` if the subflow does not
     /// exist.

@@ -89,21 +89,26 @@ impl Context {
         inner.receive.reorder_delay = None;
         Ok(inner)
     }
+
     /// `true` if both ends use the multipath extensions.
     pub(super) fn is_multipath(&self) -> bool {
         self.identity.keys.is_some()
     }
+
     pub(super) fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
+
     /// `true` if an option has the form of the version in use.
     pub(super) fn is_right_form(&self, nonce: Option<u32>) -> bool {
         nonce.is_some() == (self.settings.dialect == Dialect::Rfc9897)
     }
+
     /// `true` if the data of MP_CLOSE or MP_FAST_CLOSE are this end's key, and the connection is not over.
     pub(super) fn may_end_by(&self, key: &[u8]) -> bool {
         self.identity.keys.as_ref().is_some_and(|keys| keys.is_own_key(key)) && !self.is_over()
     }
+
     /// The reason for the end of an orderly close: the end that requested it first.
     pub(super) fn closing_error(&self) -> ConnectionError {
         match self.phase {
@@ -111,11 +116,13 @@ impl Context {
             _ => ConnectionError::ClosedByPeer,
         }
     }
+
     /// Time limit of closing.
     pub(super) fn closing_limit(&self) -> Duration {
         let longest = self.config.timers.msl * LIMIT_IN_MSL;
         self.config.timers.close.map_or(longest, |limit| limit.min(longest))
     }
+
     /// An option with the peer's key: `make` of it. `None` in a regular connection.
     pub(super) fn with_peer_key<T: From<MultipathOption>>(
         &self,
@@ -145,6 +152,7 @@ impl Effects {
             expiry: Instant::FAR_FUTURE,
         }
     }
+
     /// Moves the send queue's reports to the events.
     pub(super) fn report(&mut self) {
         self.sending.report(&mut self.events.queue);

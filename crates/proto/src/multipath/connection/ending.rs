@@ -27,11 +27,13 @@ impl MultipathConnection {
         self.release(Instant::FAR_FUTURE);
         self.fx.events.push(MultipathEvent::Closed(error));
     }
+
     /// Drops datagrams that the paths do not carry any more.
     pub(super) fn fit_datagrams(&mut self) {
         let limit = self.subflows.max_datagram().unwrap_or(self.cx.config.max_datagram);
         self.fx.sending.drop_larger_than(limit);
     }
+
     /// Drops the datagrams that have not left, and reports it.
     pub(super) fn discard_unsent(&mut self) {
         for subflow in self.subflows.iter_mut() {
@@ -44,6 +46,7 @@ impl MultipathConnection {
         self.fx.sending.wake = Instant::FAR_FUTURE;
         self.fx.report();
     }
+
     /// Reports that nothing is left.
     pub(super) fn drain(&mut self) {
         if !self.fx.events.is_drained {
@@ -52,6 +55,7 @@ impl MultipathConnection {
             self.fx.events.push(MultipathEvent::Drained);
         }
     }
+
     /// A subflow has ended while the connection is being closed.
     pub(super) fn on_subflow_closed(&mut self, now: Instant, error: ConnectionError) {
         let Phase::Closing { step, by_peer } = self.cx.phase else { return };
@@ -77,11 +81,13 @@ impl MultipathConnection {
             _ => {}
         }
     }
+
     /// No further data is expected.
     pub(super) fn finish_closing(&mut self, now: Instant, error: ConnectionError) {
         self.finish(error);
         self.linger(now);
     }
+
     /// Limits the time for the last packets of the subflows.
     pub(super) fn linger(&mut self, now: Instant) {
         let has_live = self.subflows.iter().any(|subflow| !subflow.connection.is_drained());

@@ -32,6 +32,7 @@ impl Events {
     pub(super) fn push(&mut self, event: MultipathEvent) {
         self.queue.push_back(event);
     }
+
     pub(super) fn poll(&mut self) -> Option<MultipathEvent> {
         let event = self.queue.pop_front()?;
         if let MultipathEvent::Datagram { payload, .. } = &event {
@@ -40,6 +41,7 @@ impl Events {
         }
         Some(event)
     }
+
     /// Reports a datagram, or returns it if there is no room.
     pub(super) fn on_datagram(
         &mut self,
@@ -66,12 +68,14 @@ impl Events {
         });
         Ok(())
     }
+
     /// Reports the latest state of something, so that a peer, or a path that fails and recovers, cannot
     /// accumulate events. `is_older`: tests for events that this one replaces.
     fn push_latest(&mut self, event: MultipathEvent, is_older: impl Fn(&MultipathEvent) -> bool) {
         self.queue.retain(|queued| !is_older(queued));
         self.push(event);
     }
+
     /// Reports the latest state of a path.
     pub(super) fn on_path(&mut self, event: MultipathEvent) {
         let of = |event: &MultipathEvent| match event {
@@ -81,6 +85,7 @@ impl Events {
         let subflow = of(&event);
         self.push_latest(event, |queued| of(queued).is_some() && of(queued) == subflow);
     }
+
     /// Reports the latest state of an address.
     pub(super) fn on_address(&mut self, id: u8, event: MultipathEvent) {
         self.push_latest(event, |queued| match queued {
@@ -89,6 +94,7 @@ impl Events {
             _ => false,
         });
     }
+
     /// Reports the latest priority of a subflow.
     pub(super) fn on_priority(&mut self, id: SubflowId, event: MultipathEvent) {
         self.push_latest(
@@ -96,6 +102,7 @@ impl Events {
             |queued| matches!(queued, MultipathEvent::PriorityChanged { subflow, .. } if *subflow == id),
         );
     }
+
     /// Reports an event of a subflow. Of too many that the application does not take, the oldest are dropped.
     pub(super) fn on_subflow(&mut self, subflow: SubflowId, event: Event) {
         let is_older = |queued: &MultipathEvent| {
@@ -112,6 +119,7 @@ impl Events {
         }
         self.push(MultipathEvent::Subflow { subflow, event });
     }
+
     /// Reports the end of a subflow. One whose beginning the application has not noticed leaves no event, so
     /// that a peer cannot accumulate them.
     pub(super) fn on_subflow_end(&mut self, id: SubflowId, was_known: bool, error: ConnectionError) {

@@ -92,6 +92,7 @@ impl MultipathConnection {
     ) -> Result<Self, ConfigError> {
         Self::answering(now, config, settings, path, request, connection_id, entropy, None)
     }
+
     /// As [`MultipathConnection::server`], with the initial sequence number of the first subflow.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn answering(
@@ -173,6 +174,7 @@ impl MultipathConnection {
             _ => {}
         }
     }
+
     fn on_first_response(&mut self, index: usize, options: &Options) {
         let offered = core::mem::take(&mut self.cx.identity.offered);
         let subflow = &mut self.subflows[index];
@@ -203,6 +205,7 @@ impl MultipathConnection {
             Offer::Invalid => subflow.connection.reset_with(option_error()),
         }
     }
+
     /// The first subflow may carry data.
     fn establish(&mut self, index: usize) {
         let is_multipath = self.cx.is_multipath();

@@ -74,6 +74,7 @@ impl MultipathConnection {
         self.receive(now, index, meta, request);
         Ok(Some(self.subflows[index].id))
     }
+
     /// Updates the state of the path with a valid packet.
     fn on_heard(&mut self, now: Instant, index: usize, packet_type: PacketType) {
         let subflow = &mut self.subflows[index];

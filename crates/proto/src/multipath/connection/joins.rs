@@ -46,6 +46,7 @@ impl MultipathConnection {
         let is_complete = |subflow: &Subflow| subflow.id.0 != 0 || !is_opening(subflow.connection.state());
         self.cx.phase == Phase::Multipath && self.subflows.iter().all(|it| it.is_over() || is_complete(it))
     }
+
     /// Adds a subflow on a path, with these DCCP ports of this end and of the peer. Its outcome is
     /// [`MultipathEvent::SubflowUp`] or [`MultipathEvent::SubflowDown`].
     ///
@@ -75,6 +76,7 @@ impl MultipathConnection {
         self.subflows[index].own_address = address;
         Ok(self.subflows[index].id)
     }
+
     /// Adds a subflow for the Request of one that joins, which is then passed to it. Returns its place, or
     /// `None` if the Request is ignored.
     pub(super) fn add_joining(
@@ -172,6 +174,7 @@ impl MultipathConnection {
             _ => true,
         }
     }
+
     fn on_join_response(&mut self, index: usize, nonce: u32, options: &Options) {
         let (dialect, accepting) = (self.cx.settings.dialect, self.cx.identity.peer);
         let offer = offer::read_join(options, FeatureAction::ConfirmL)
@@ -193,6 +196,7 @@ impl MultipathConnection {
         subflow.stage = Stage::Confirming;
         self.signalling.addresses.on_join(address, subflow.path.remote.ip());
     }
+
     /// A packet has arrived on an established subflow. A client that repeats its code has not received the
     /// acknowledgement that completes the join: it is repeated, too.
     pub(super) fn complete_join_again(&mut self, index: usize, incoming: &IncomingOptions) {
@@ -205,6 +209,7 @@ impl MultipathConnection {
             connection.acknowledge();
         }
     }
+
     fn join_completed(&mut self, now: Instant, index: usize) {
         let subflow = &mut self.subflows[index];
         if let Some(out) = subflow.connection.multipath_options() {

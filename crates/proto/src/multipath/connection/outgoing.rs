@@ -57,6 +57,7 @@ impl MultipathConnection {
         self.collect(now, index, None);
         transmit.map(|transmit| (path, transmit))
     }
+
     /// The MP_RTT that is due on the next acknowledgement.
     fn rtt_report(&self, now: Instant, index: usize) -> Option<DccpOption> {
         let interval = self.cx.settings.rtt_interval?;
@@ -110,6 +111,7 @@ impl MultipathConnection {
         self.fx.sending.wake = Instant::FAR_FUTURE;
         true
     }
+
     fn stage(&mut self, now: Instant, index: usize, staged: Staged) {
         let subflow = &mut self.subflows[index];
         let datagram = Datagram::new(staged.payload.clone());
@@ -120,6 +122,7 @@ impl MultipathConnection {
             self.fx.sending.take_back(staged);
         }
     }
+
     /// The open subflows as the scheduler sees them, with their places; and the time at which congestion
     /// control of one permits the datagram.
     fn views(&mut self, now: Instant, size: usize) -> (SmallVec<[PathView; 4]>, SmallVec<[usize; 4]>) {

@@ -34,6 +34,7 @@ impl MultipathConnection {
     pub fn max_datagram(&self) -> usize {
         self.subflows.max_datagram().unwrap_or(self.cx.config.max_datagram)
     }
+
     /// Passes a report about a subflow's path to its connection: see [`Connection::set_max_datagram`],
     /// [`Connection::handle_too_large`] and [`Connection::handle_unreachable`], by which a subflow whose
     /// handshake is under way ends. Returns `false` if the subflow does not exist.
@@ -50,15 +51,18 @@ impl MultipathConnection {
         self.fx.report();
         true
     }
+
     /// `true` if a subflow has that path and these DCCP ports of this end and of the peer, or had them until
     /// recently.
     pub(crate) fn has_subflow(&self, path: Path, ports: [u16; 2]) -> bool {
         self.subflows.iter().any(|subflow| subflow.is_at(path, ports))
     }
+
     /// This end's role in the first handshake.
     pub fn role(&self) -> Role {
         self.cx.identity.role
     }
+
     pub(super) fn statistics(&self) -> MultipathStatistics {
         let [datagrams_sent, bytes_sent, datagrams_dropped, datagrams_too_large] = self.fx.sending.counts();
         let missing = match self.cx.is_multipath() {

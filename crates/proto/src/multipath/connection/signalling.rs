@@ -51,14 +51,17 @@ impl Signalling {
             addresses: Addresses::new(path.local.ip(), path.remote.ip(), limit),
         }
     }
+
     /// Number of signals that the peer has not confirmed.
     pub(super) fn unconfirmed(&self) -> usize {
         self.signals.len()
     }
+
     /// Number of remembered addresses, datasets and confirmations.
     pub(super) fn remembered(&self) -> usize {
         self.addresses.len() + self.inbound.len()
     }
+
     /// A subflow has ended.
     pub(super) fn forget(&mut self, subflow: SubflowId) {
         self.signals.forget(subflow);
@@ -84,6 +87,7 @@ impl Signalling {
         self.signals.push(now, Dataset::Address(address_id), option, code.map(hmac));
         Ok(address_id)
     }
+
     /// Withdraws an address of this host, and returns its ID, if it has one.
     pub(super) fn withdraw(
         &mut self,
@@ -100,6 +104,7 @@ impl Signalling {
         self.addresses.withdraw_own(address_id);
         Some(address_id)
     }
+
     /// Notifies the peer of the priority of a subflow.
     pub(super) fn signal_priority(&mut self, now: Instant, cx: &Context, subflow: &Subflow) {
         if cx.is_multipath() {
@@ -117,6 +122,7 @@ impl Signalling {
             }
         }
     }
+
     /// Processes MP_ADDADDR on an established subflow. An option without the right code, or that contradicts
     /// an earlier one, is ignored silently.
     pub(super) fn on_add_address(
@@ -142,6 +148,7 @@ impl Signalling {
         }
         self.inbound.confirm(sequence, received.option, None);
     }
+
     /// Processes MP_REMOVEADDR on an established subflow. Returns the address whose subflows are to be
     /// closed;
     /// [`Signalling::removed`] follows.
@@ -166,6 +173,7 @@ impl Signalling {
             _ => Some(Removed { address_id, was_known }),
         }
     }
+
     /// The subflows of an address of the peer are being closed.
     pub(super) fn removed(&mut self, fx: &mut Effects, received: Received<'_>, removed: Removed) {
         let Removed { address_id, was_known } = removed;
@@ -176,6 +184,7 @@ impl Signalling {
             self.inbound.confirm(sequence, received.option, None);
         }
     }
+
     /// Processes MP_PRIO, which is about the established subflow that carries it.
     pub(super) fn on_priority(
         &mut self,
@@ -202,6 +211,7 @@ impl Signalling {
     pub(super) fn deadline(&self, cx: &Context, subflows: &[Subflow]) -> Instant {
         self.signals.deadline(|carrier| can_signal(cx, subflows, carrier))
     }
+
     /// The place of the subflow that signals or confirmations which are due leave on.
     pub(super) fn next_carrier(&mut self, now: Instant, cx: &Context, subflows: &[Subflow]) -> Option<usize> {
         let can_signal = |carrier| can_signal(cx, subflows, carrier);
@@ -221,6 +231,7 @@ impl Signalling {
         };
         place.map(|(place, _)| place)
     }
+
     /// The options that are due and may leave on that subflow.
     pub(super) fn take_due(
         &mut self,

@@ -61,6 +61,7 @@ impl Subflows {
         self.list.push(Subflow::new(id, path, connection, stage, watch));
         self.list.len() - 1
     }
+
     /// Removes those whose last timer has expired, and the oldest that have ended if there are too many.
     pub(super) fn retire(&mut self, settings: &MultipathConfig) {
         self.list.retain(|subflow| !(subflow.is_over() && subflow.connection.is_drained()));
@@ -71,36 +72,44 @@ impl Subflows {
             self.list.remove(oldest);
         }
     }
+
     pub(super) fn clear(&mut self) {
         self.list.clear();
     }
+
     pub(super) fn place(&self, id: SubflowId) -> Option<usize> {
         self.iter().position(|subflow| subflow.id == id)
     }
+
     /// The place of the subflow of a packet, by its path and DCCP ports.
     pub(super) fn find(&self, path: Path, packet: &Packet) -> Option<usize> {
         // A later subflow may use the ports of one that has ended.
         self.iter().rposition(|it| it.is_at(path, [packet.destination_port, packet.source_port]))
     }
+
     /// `true` if one other than that is not over.
     pub(super) fn has_live(&self) -> bool {
         self.iter().any(|subflow| !subflow.is_over())
     }
+
     /// Checks that another one may join.
     pub(super) fn check_room(&self, settings: &MultipathConfig) -> Result<(), JoinError> {
         let limit = settings.max_subflows;
         let used = self.iter().filter(|subflow| !subflow.is_over()).count();
         if used < limit { Ok(()) } else { Err(JoinError::TooMany(limit)) }
     }
+
     /// The largest datagram that all established ones carry, if there is one.
     pub(super) fn max_datagram(&self) -> Option<usize> {
         let open = self.iter().filter(|subflow| subflow.is_established());
         open.map(|subflow| subflow.connection.max_datagram()).min()
     }
+
     /// The round-trip time of the one at that place, or RFC 4340's default.
     pub(super) fn rtt(&self, place: usize) -> Duration {
         self[place].connection.rtt_estimate().unwrap_or(DEFAULT_RTT)
     }
+
     /// Sets whether one that has received a CloseReq waits with its Close.
     pub(super) fn hold_closes(&mut self, holds: bool) {
         for subflow in &mut self.list {
@@ -109,11 +118,13 @@ impl Subflows {
             }
         }
     }
+
     /// Sets whether they probe the path MTU, those that join later included.
     pub(super) fn hold_path_probes(&mut self, now: Instant, holds: bool) {
         self.holds_probes = holds;
         self.list.iter_mut().for_each(|subflow| subflow.connection.hold_path_probes(now, holds));
     }
+
     /// Sets whether the application cannot keep up, also for those that join later.
     pub(super) fn set_slow_receiver(&mut self, slow: bool) {
         self.is_slow = slow;

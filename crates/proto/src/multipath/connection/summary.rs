@@ -11,6 +11,7 @@ impl MultipathSnapshot {
     pub fn in_use(&self) -> impl Iterator<Item = &SubflowSnapshot> + Clone {
         self.subflows.iter().filter(|it| it.stage == SubflowStage::Established && it.is_alive)
     }
+
     /// The state of the whole connection: rates are sums over the subflows in use, counts the connection's,
     /// the round-trip time the least, the loss event rate the greatest, and all else comes from the first
     /// subflow in use, or of the first one. `None` while there is no subflow.

@@ -40,9 +40,11 @@ impl Captured {
     fn is_of_kernel(&self) -> bool {
         self.source.octets()[..2] == KERNEL
     }
+
     fn options(&self) -> Vec<MultipathOption> {
         super::world::options(&self.packet)
     }
+
     /// The ports of client and server, and the client's address.
     fn subflow(&self, is_of_client: bool) -> (Ipv4Addr, Ipv4Addr, u16, u16) {
         let ports = [self.packet.source_port, self.packet.destination_port];

@@ -36,10 +36,12 @@ impl Repaired {
         assert!(pair.client.counts().is_some() && pair.server.counts().is_some());
         pair
     }
+
     fn event(&mut self, end: End, event: MultipathEvent) {
         let layer = if end == End::Client { &mut self.client } else { &mut self.server };
         self.world.command(end, |connection, now| layer.handle_event(now, connection, event));
     }
+
     fn run_for(&mut self, time: Duration) {
         let until = self.world.now + time;
         while self.world.now < until {
@@ -60,6 +62,7 @@ impl Repaired {
             }
         }
     }
+
     fn frames(&mut self, count: u64) {
         for _ in 0..count {
             for part in 0..PARTS {
@@ -73,14 +76,17 @@ impl Repaired {
             self.run_for(FRAME);
         }
     }
+
     /// The datagrams that arrived within that time.
     fn in_time(&self, time: Duration) -> usize {
         let is_in_time = |(number, at): &(&u64, &Instant)| **at <= self.sent[*number] + time;
         self.arrived.iter().filter(is_in_time).count()
     }
+
     fn counts(&self) -> RepairCounts {
         self.client.counts().expect("it repairs")
     }
+
     /// Packets with data on both lines, over the datagrams of the application.
     fn packets(&self) -> f64 {
         let sent = (0..2).flat_map(|line| self.world.sent_by(End::Client, line));

@@ -136,6 +136,7 @@ impl World {
             at_server: None,
         }
     }
+
     /// Two ends that have completed the first handshake.
     pub(super) fn connected(lines: &[Line], config: Config, settings: MultipathConfig) -> Self {
         let mut world = Self::new(lines, config.clone(), config, [settings.clone(), settings]);
@@ -146,6 +147,7 @@ impl World {
         world.forget();
         world
     }
+
     /// Two ends with a subflow on each line.
     pub(super) fn joined(lines: &[Line], config: Config, settings: MultipathConfig) -> Self {
         let mut world = Self::connected(lines, config, settings);
@@ -159,32 +161,38 @@ impl World {
         world.forget();
         world
     }
+
     /// Empties the log.
     pub(super) fn forget(&mut self) {
         self.sent.clear();
         self.client_events.clear();
         self.server_events.clear();
     }
+
     pub(super) fn join(&mut self, line: usize) -> SubflowId {
         self.client.join(self.now, self.at_client, path(line), None).expect("a subflow")
     }
+
     pub(super) fn handle(&self, end: End) -> ConnectionHandle {
         match end {
             End::Client => self.at_client,
             End::Server => self.at_server.expect("a Request has arrived"),
         }
     }
+
     pub(super) fn endpoint(&mut self, end: End) -> &mut MultipathEndpoint {
         match end {
             End::Client => &mut self.client,
             End::Server => &mut self.server,
         }
     }
+
     pub(super) fn connection(&self, end: End) -> &MultipathConnection {
         let handle = self.handle(end);
         let endpoint = if end == End::Client { &self.client } else { &self.server };
         endpoint.connection(handle).expect("a connection")
     }
+
     /// Gives a command to a connection.
     pub(super) fn command<T>(
         &mut self,
@@ -197,12 +205,15 @@ impl World {
         endpoint.wake(handle);
         result
     }
+
     pub(super) fn send(&mut self, end: End, number: u64) {
         self.command(end, |connection, now| connection.send(now, datagram(number)).expect("room"));
     }
+
     pub(super) fn events(&self, end: End) -> &[MultipathEvent] {
         if end == End::Client { &self.client_events } else { &self.server_events }
     }
+
     /// The numbers of the datagrams that arrived.
     pub(super) fn received(&self, end: End) -> Vec<u64> {
         let of = |event: &MultipathEvent| match event {
@@ -211,6 +222,7 @@ impl World {
         };
         self.events(end).iter().filter_map(of).collect()
     }
+
     /// The packets that an end sent on a line.
     pub(super) fn sent_by(&self, end: End, line: usize) -> impl Iterator<Item = &Sent> {
         self.sent.iter().filter(move |sent| sent.from == end && sent.line == line)
@@ -220,9 +232,11 @@ impl World {
         self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.dice >> 56) as u8
     }
+
     pub(super) fn seed(&mut self, seed: u64) {
         self.dice ^= seed.wrapping_mul(0x2545_f491_4f6c_dd1d);
     }
+
     /// Takes all packets and events of both ends, and checks the law of draining.
     pub(super) fn drain(&mut self) {
         for end in [End::Client, End::Server] {
@@ -255,6 +269,7 @@ impl World {
             }
         }
     }
+
     fn fly(&mut self, from: End, route: Path, packet: Packet) {
         let mut bytes = Vec::new();
         packet.encode(&mut bytes).expect("a packet that can be encoded");
@@ -277,11 +292,13 @@ impl World {
             self.flying.insert((arrival, self.order), (to, reversed(route), packet.clone()));
         }
     }
+
     /// Delivers a packet now, from the other end or an attacker. `route`: as the receiver sees it.
     pub(super) fn deliver(&mut self, to: End, route: Path, packet: Packet) {
         let now = self.now;
         self.endpoint(to).handle_packet(now, route, ReceiveMeta::default(), packet);
     }
+
     pub(super) fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
         let mut steps = 0;
@@ -304,6 +321,7 @@ impl World {
         self.now = end;
         self.drain();
     }
+
     /// Sends datagrams from one end at a constant interval, numbered from `first`.
     pub(super) fn stream(&mut self, from: End, first: u64, count: u64, interval: Duration) {
         for number in first..first + count {

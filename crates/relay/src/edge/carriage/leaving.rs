@@ -25,6 +25,7 @@ impl Leaving {
     pub(super) fn bytes(&self) -> &Bytes {
         self.numbered.as_ref().unwrap_or(&self.next.waiting.bytes)
     }
+
     /// Hands it to the transport, in parts where it does not fit; parts of a command have no number.
     pub(super) fn hand<E>(
         &mut self,
@@ -63,6 +64,7 @@ impl Carriage {
             next = left.and_then(|left| self.queue.pop_with(now, left));
         }
     }
+
     /// The transport has accepted what was leaving.
     pub(super) fn on_left(&mut self, now: Instant) {
         let mut overhead = OVERHEAD;
@@ -81,7 +83,8 @@ impl Carriage {
             self.ledger.on_handed_of(StreamId::of(&waiting.bytes, *lane), waited);
         }
     }
-    /// What was leaving could not be sent yet.
+
+    /// Returns datagrams that could not be sent yet to the queue.
     pub(super) fn put_back(&mut self) {
         while let Some(Leaving { next, .. }) = self.leaving.pop() {
             self.queue.put_back(next);

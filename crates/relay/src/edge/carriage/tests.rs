@@ -286,8 +286,8 @@ fn a_list_of_parameters_is_not_held_back_by_a_long_path() {
     assert!((5000..8500).contains(&done), "{done} ms");
 }
 
-/// While the path takes one packet at a time, all values that wait leave in it, and commands; an end that does
-/// not know bundles gets none.
+/// While the path takes one packet at a time, all values that wait leave in it, and commands; an end that
+/// does not know bundles gets none.
 #[test]
 fn commands_and_values_that_wait_leave_together() {
     let values: Stream = "newest:json:name".parse().expect("a stream");

@@ -1,8 +1,8 @@
 //! Numbers of received commands: the newest, and a bit for each from it back.
 //!
 //! In a report the first word has the newest number and the bits of 40 numbers. An earlier version has no
-//! other word. The bits of all [`BEFORE`] numbers follow in words; an earlier version leaves out the last ones
-//! that have nothing but ones.
+//! other word. The bits of all [`BEFORE`] numbers follow in words; an earlier version leaves out the last
+//! ones that have nothing but ones.
 
 use bytes::{BufMut, BytesMut};
 
@@ -35,14 +35,17 @@ impl Received {
     pub(crate) fn is_whole(&self) -> bool {
         self.before == BEFORE
     }
+
     fn bit(&self, back: u16) -> bool {
         back < self.before && self.bits[usize::from(back / 64)] >> (back % 64) & 1 == 1
     }
+
     /// `true` if that number is known to have come.
     pub(super) fn has(&self, number: u16) -> bool {
         // Without the newest one, none has come yet.
         self.bit(0) && self.bit(self.newest.wrapping_sub(number))
     }
+
     /// A number has come. `false` if it had come before, or is too old for that to be known.
     pub(crate) fn add(&mut self, number: u16) -> bool {
         let ahead = number.wrapping_sub(self.newest).cast_signed();
@@ -57,6 +60,7 @@ impl Received {
         self.bits[usize::from(back / 64)] |= 1 << (back % 64);
         true
     }
+
     fn shift(&mut self, by: u16) {
         let (words, rest) = (usize::from(by / 64), u32::from(by % 64));
         let before = self.bits;
@@ -72,6 +76,7 @@ impl Received {
         bytes.put_u64(u64::from(self.newest) << BEFORE_EARLIER | few);
         self.bits.iter().for_each(|word| bytes.put_u64(*word));
     }
+
     /// Reads it word by word. `None` without any.
     pub(crate) fn decode(mut next: impl FnMut() -> Option<u64>) -> Option<Self> {
         let first = next()?;

@@ -103,6 +103,7 @@ impl Reached {
         });
         Self { arrived, lost }
     }
+
     /// Adds it to a stream of which `of_sent` were sent by then. Returns those delivered.
     fn settle(&self, of_sent: u64, lost: &mut Losses) -> u64 {
         lost[Reason::Path] += of_sent.saturating_sub(self.arrived);
@@ -134,6 +135,7 @@ impl Own {
         let delivered = self.told.map_or(0, |(of_sent, reached)| reached.settle(of_sent, &mut lost));
         (lost, self.delivered_before + delivered)
     }
+
     /// The connection has ended: the fate of the others stays unknown.
     fn end(&mut self) {
         let (mut lost, delivered) = self.settled();
@@ -169,6 +171,7 @@ impl Streams {
     fn own(&mut self, id: StreamId) -> Option<&mut Own> {
         self.own.iter_mut().find(|own| own.id == id)
     }
+
     fn arrival(&mut self, id: StreamId) -> Option<&mut Reached> {
         match self.arrivals.iter().position(|(known, _)| *known == id) {
             Some(place) => Some(&mut self.arrivals[place].1),
@@ -179,6 +182,7 @@ impl Streams {
             None => None,
         }
     }
+
     fn reached(&self, id: StreamId, is_whole: bool) -> Reached {
         let is_its = |other: &StreamId| other.port == id.port && (is_whole || other.lane == id.lane);
         let mut sum = Reached::default();
@@ -195,6 +199,7 @@ impl Streams {
             own.lost_here[reason] += count;
         }
     }
+
     /// Datagrams that had arrived for a port were lost. The system does not name the lane: the lane of which
     /// most was delivered is charged.
     pub(super) fn lose_arrived(&mut self, port: u8, reason: Reason, count: u64) {
@@ -205,6 +210,7 @@ impl Streams {
             reached.lost[place] += count.min(delivered(reached));
         }
     }
+
     /// The connection has ended.
     pub(super) fn end_connection(&mut self) {
         self.own.iter_mut().for_each(Own::end);
@@ -231,6 +237,7 @@ impl Streams {
         }
         Some(bytes.freeze())
     }
+
     /// Takes the other end's report, without its header. Partial entries are left out.
     fn on_report(&mut self, mut bytes: Bytes) {
         let number = |bytes: &mut Bytes| bytes.try_get_u64().ok().map(|number| number.min(u64::MAX >> 8));
@@ -330,6 +337,7 @@ impl Ledger {
             None => {}
         }
     }
+
     /// The transport has accepted a datagram of a stream after that wait.
     pub(crate) fn on_handed_of(&self, id: StreamId, waited: Duration) {
         let mut books = self.lock();
@@ -340,6 +348,7 @@ impl Ledger {
             own.wait += (waited.as_secs_f64() - own.wait) * weight;
         }
     }
+
     /// A datagram of the peer's program has arrived, which this end takes for one of that stream.
     pub(crate) fn on_arrived_of(&self, id: StreamId) {
         let mut books = self.lock();
@@ -348,14 +357,17 @@ impl Ledger {
             reached.arrived += 1;
         }
     }
+
     /// The figures of the streams.
     pub(crate) fn streams(&self, rtt: Option<Duration>) -> Vec<StreamFigures> {
         self.lock().streams.figures(rtt)
     }
+
     /// The report of the streams for the other end, with its header; `None` if there is none.
     pub(crate) fn stream_report(&self) -> Option<Bytes> {
         self.lock().streams.report()
     }
+
     /// The other end's report, without its header, and the number of bytes with it.
     pub(crate) fn on_stream_report(&self, report: Bytes, bytes: usize) {
         let mut books = self.lock();

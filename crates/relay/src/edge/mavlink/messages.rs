@@ -10,12 +10,15 @@ use super::{Message, Sort};
 const fn value(number: u32, checksum: u8, (start, end): (usize, usize)) -> Message {
     Message { number, checksum, sort: Sort::Value { start, end } }
 }
+
 const fn single(number: u32, checksum: u8) -> Message {
     value(number, checksum, (0, 0))
 }
+
 const fn command(number: u32, checksum: u8) -> Message {
     Message { number, checksum, sort: Sort::Command }
 }
+
 const fn bulk(number: u32, checksum: u8) -> Message {
     Message { number, checksum, sort: Sort::Bulk }
 }

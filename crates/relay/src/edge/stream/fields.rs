@@ -31,6 +31,7 @@ impl<'de> Visitor<'de> for Outer<'_> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
+
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
         let mut found = None;
         while let Some(is_it) = map.next_key_seed(Named(self.0))? {
@@ -59,6 +60,7 @@ impl Visitor<'_> for Named<'_> {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
+
     fn visit_str<E: Error>(self, name: &str) -> Result<bool, E> {
         Ok(name == self.0)
     }
@@ -79,18 +81,23 @@ impl Visitor<'_> for Scalar {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("text, a number or a truth value")
     }
+
     fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
         Ok(hash(text.bytes()))
     }
+
     fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
         Ok(hash(number.to_be_bytes()))
     }
+
     fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
         Ok(hash(number.to_be_bytes()))
     }
+
     fn visit_f64<E: Error>(self, number: f64) -> Result<u64, E> {
         Ok(hash(number.to_be_bytes()))
     }
+
     fn visit_bool<E: Error>(self, value: bool) -> Result<u64, E> {
         Ok(hash([u8::from(value)]))
     }
@@ -149,17 +156,20 @@ impl<'a> Cbor<'a> {
         };
         Some((first >> 5, number))
     }
+
     fn take(&mut self, size: u64) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(usize::try_from(size).ok()?)?;
         self.0 = rest;
         Some(taken)
     }
+
     /// The next item with all in it, as it is encoded.
     fn item(&mut self) -> Option<&'a [u8]> {
         let all = self.0;
         self.skip(0)?;
         all.get(..all.len() - self.0.len())
     }
+
     fn skip(&mut self, level: u8) -> Option<()> {
         if level == MOST_LEVELS {
             return None;

@@ -35,35 +35,43 @@ impl Listener for Machines {
             machine.handle_busy(now);
         }
     }
+
     fn idle(&mut self, now: Instant, station: StationIndex) {
         if let Some(machine) = self.machine(station.0) {
             machine.handle_idle(now);
         }
     }
+
     fn received(&mut self, now: Instant, station: StationIndex, frame: &Frame) {
         if let Some(machine) = self.machine(station.0) {
             machine.handle_frame(now, frame);
         }
     }
+
     fn error(&mut self, now: Instant, station: StationIndex, error: ReceptionError) {
         if let Some(machine) = self.machine(station.0) {
             machine.handle_error(now, error);
         }
     }
+
     fn lost(&mut self, now: Instant, station: StationIndex, _: &Frame, cause: ReceptionLoss) {
         self.losses.push((now, station.0, cause));
     }
+
     fn is_passive(&self, station: StationIndex) -> bool {
         let machine = self.machines.get(station.index());
         self.are_passive && machine.is_some_and(|machine| machine.is_passive())
     }
+
     fn overhears(&self, station: StationIndex, frame: &Frame) -> bool {
         self.machines[station.index()].overhears(frame)
     }
+
     fn sensed(&mut self, station: StationIndex, sensed: &Sensed) {
         self.summaries += 1;
         self.machines[station.index()].handle_sensed(sensed);
     }
+
     fn captured(&mut self, now: Instant, station: StationIndex, air_time: Duration) {
         if let Some(machine) = self.machine(station.0) {
             machine.handle_captured(now, air_time);

@@ -17,6 +17,7 @@ impl Confirmations {
     pub fn new() -> Self {
         Self::default()
     }
+
     pub(super) fn from_body(body: &[u8]) -> Option<Self> {
         let mut rest = body;
         let mut is_numbered = false;
@@ -32,6 +33,7 @@ impl Confirmations {
         }
         is_numbered.then(|| Self(OptionBytes::from_slice(body)))
     }
+
     /// Appends a received option, with the MP_SEQ of its packet. Options are appended in the order of the
     /// list: the most recently received first. Returns `false`, without a change, if the list has no room or
     /// the option is not one that is confirmed.
@@ -52,6 +54,7 @@ impl Confirmations {
         push_element(&mut self.0, data);
         true
     }
+
     /// The confirmed options, each with the MP_SEQ of its packet, in the order of the list.
     pub fn iter(&self) -> impl Iterator<Item = (SeqNo, DccpOption)> + '_ {
         let mut rest = &self.0[..];
@@ -67,10 +70,12 @@ impl Confirmations {
             }
         })
     }
+
     /// `true` if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -50,6 +50,7 @@ impl KeyType {
             _ => None,
         }
     }
+
     /// Length of a key, in bytes.
     #[allow(clippy::len_without_is_empty, reason = "the length of a type's keys, not of a collection")]
     pub const fn len(self) -> usize {
@@ -65,6 +66,7 @@ impl MultipathKey {
     pub fn of_type(&self, key_type: KeyType) -> Option<&Key> {
         self.keys.iter().find(|key| key.key_type == key_type)
     }
+
     pub(super) fn from_body(body: &[u8]) -> Option<Self> {
         // The first byte is reserved.
         let (_, rest) = body.split_first()?;
@@ -82,6 +84,7 @@ impl MultipathKey {
         let connection = u32::from_be_bytes(*connection);
         Some(Self { connection, keys, unread: OptionBytes::from_slice(rest) })
     }
+
     pub(super) fn write(&self, data: &mut OptionBytes) {
         data.push(0);
         data.extend_from_slice(&self.connection.to_be_bytes());

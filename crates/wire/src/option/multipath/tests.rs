@@ -201,6 +201,7 @@ proptest! {
         prop_assert_eq!(wire.len(), DccpOption::from(option.clone()).encoded_len());
         prop_assert_eq!(MultipathOption::parse(&decode(&wire)), Some(option));
     }
+
     #[test]
     fn any_data_are_decoded_or_left_unknown(data in proptest::collection::vec(any::<u8>(), 0..=253)) {
         let mut wire = vec![46, 2 + data.len() as u8];

@@ -15,6 +15,7 @@ impl Train {
     fn new(cwnd: f64) -> Self {
         Self { hystart: LinuxHyStart::new(), cwnd, now: Instant::ZERO }
     }
+
     fn ack(&mut self, after: Duration, rtt: Duration) -> bool {
         self.now += after;
         self.hystart.on_delivery(&Delivery { now: self.now, delivered: 2.0, marked: 0.0, rtt: Some(rtt) });

@@ -25,20 +25,25 @@ impl WindowLaw for Recording {
     fn name(&self) -> &'static str {
         "recording"
     }
+
     fn is_scalable(&self) -> bool {
         true
     }
+
     fn on_delivery(&mut self, delivery: &Delivery) {
         let mut calls = self.0.lock().unwrap();
         calls.delivered += delivery.delivered;
         calls.marked += delivery.marked;
     }
+
     fn on_ack(&mut self, _: &mut Window, ack: &Acknowledgement) {
         self.0.lock().unwrap().acked += ack.acked;
     }
+
     fn on_congestion(&mut self, _: &mut Window, signal: &CongestionSignal) {
         self.0.lock().unwrap().signals.push(signal.cause);
     }
+
     fn on_timeout(&mut self, _: &mut Window, _: &CongestionSignal, _: bool) {}
 }
 

@@ -15,6 +15,7 @@ impl LocalClock {
     pub(super) fn gaining(drift: i64) -> Self {
         Self { drift }
     }
+
     /// The local time at simulated time `at`.
     pub(super) fn local(self, at: Instant) -> Instant {
         if self.drift == 0 {
@@ -24,6 +25,7 @@ impl LocalClock {
         let local = nanos + (nanos * i128::from(self.drift)).div_euclid(SECOND);
         Instant::from_nanos(u64::try_from(local).unwrap_or(u64::MAX))
     }
+
     /// The first simulated time at which it shows `local` or more.
     pub(super) fn simulated(self, local: Instant) -> Instant {
         if self.drift == 0 {

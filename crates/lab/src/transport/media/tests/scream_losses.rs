@@ -52,12 +52,15 @@ impl MediaController for DetectLoss {
     fn name(&self) -> &'static str {
         "SCReAM, authors' loss detection"
     }
+
     fn ecn(&self) -> Ecn {
         self.law.ecn()
     }
+
     fn on_sent(&mut self, packet: &SentPacket) {
         self.law.on_sent(packet);
     }
+
     fn on_feedback(&mut self, feedback: &Feedback<'_>) {
         let (arrived, missing): (Vec<PacketReport>, Vec<PacketReport>) =
             feedback.packets.iter().partition(|packet| packet.arrival().is_some());
@@ -74,15 +77,19 @@ impl MediaController for DetectLoss {
         packets.extend(arrived);
         self.law.on_feedback(&Feedback { packets: &packets, ..*feedback });
     }
+
     fn next_timer(&self) -> Option<Instant> {
         self.law.next_timer()
     }
+
     fn on_timer(&mut self, now: Instant) {
         self.law.on_timer(now);
     }
+
     fn allowance(&self) -> Allowance {
         self.law.allowance()
     }
+
     fn on_path_change(&mut self, now: Instant) {
         self.law.on_path_change(now);
     }

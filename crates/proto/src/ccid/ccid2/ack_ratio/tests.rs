@@ -91,6 +91,7 @@ impl Script {
     fn new() -> Self {
         Self { ratio: AckRatio::new(), next: 1, next_ack: 1 }
     }
+
     /// One window of `cwnd` packets. Returns the requested ratio, if any.
     fn window(&mut self, cwnd: u32, congested: bool) -> Option<u64> {
         self.ratio.on_packet(seq(self.next_ack), None, congested);
@@ -101,6 +102,7 @@ impl Script {
         self.next += u64::from(cwnd);
         self.ratio.take_request()
     }
+
     fn windows(&mut self, cwnd: u32, congested: &[bool]) -> Vec<Option<u64>> {
         congested.iter().map(|congested| self.window(cwnd, *congested)).collect()
     }

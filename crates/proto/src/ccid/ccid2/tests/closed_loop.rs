@@ -195,6 +195,7 @@ fn take_due<T>(queue: &mut VecDeque<T>, is_due: impl Fn(&T) -> bool) -> Option<T
 fn every(n: u64, treatment: Treatment) -> impl FnMut(u64) -> Treatment {
     move |number| if number % n == n - 1 { treatment } else { Treatment::Pass }
 }
+
 fn pass(_: u64) -> Treatment {
     Treatment::Pass
 }

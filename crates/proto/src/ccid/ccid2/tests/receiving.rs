@@ -12,15 +12,18 @@ impl Script {
     fn new() -> Self {
         Self { receiver: Receiver::new(Some(millis(100))), newest: 0 }
     }
+
     /// `true` if the arrival of a data packet makes an acknowledgement due.
     fn data(&mut self, now: u64, sequence: u64) -> bool {
         self.arrive(now, received(sequence, PacketType::Data))
     }
+
     fn arrive(&mut self, now: u64, packet: ReceivedPacket<'_>) -> bool {
         self.newest = self.newest.max(packet.sequence.value());
         self.receiver.on_received(at(now), packet);
         self.receiver.feedback_due(at(now))
     }
+
     /// Sends an acknowledgement. Returns its options.
     fn acknowledge(&mut self, now: u64) -> Vec<DccpOption> {
         let mut options = Options::new();

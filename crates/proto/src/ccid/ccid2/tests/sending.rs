@@ -24,9 +24,11 @@ impl Script {
     fn new() -> Self {
         Self::with(1_000, None)
     }
+
     fn with(packet_size: usize, max_burst: Option<u32>) -> Self {
         Self { sender: sender_of(packet_size, Some(millis(100)), &ccid2(max_burst)), next: 1, ack: 1 }
     }
+
     fn may_send(&mut self, now: u64) -> bool {
         match self.sender.poll_send(at(now), 1_000) {
             SendVerdict::Now => true,
@@ -34,6 +36,7 @@ impl Script {
             SendVerdict::At(_) => panic!("nothing is paced"),
         }
     }
+
     fn send_packet(&mut self, now: u64, packet_type: PacketType, more_queued: bool) {
         let payload = if packet_type.carries_data() { 1_000 } else { 0 };
         let packet = SentPacket { sequence: seq(self.next), packet_type, payload, more_queued };
@@ -41,6 +44,7 @@ impl Script {
         self.sender.on_sent(at(now), packet, marks);
         self.next += 1;
     }
+
     /// Sends as much as it may; the number of packets.
     fn fill(&mut self, now: u64) -> u64 {
         let first = self.next;
@@ -49,10 +53,12 @@ impl Script {
         }
         self.next - first
     }
+
     /// An acknowledgement of `ack` that reports these outcomes.
     fn acknowledge(&mut self, now: u64, ack: u64, outcomes: &[(u64, PacketArrival)], options: &[DccpOption]) {
         self.acknowledge_but(now, ack, outcomes, options, &[]);
     }
+
     /// The same of packets of which some were dropped.
     fn acknowledge_but(
         &mut self,
@@ -83,20 +89,25 @@ impl Script {
         self.sender.on_feedback(at(now), &feedback);
         self.ack += 1;
     }
+
     /// These packets, ascending, have arrived.
     fn arrived(&mut self, now: u64, numbers: impl IntoIterator<Item = u64>) {
         let outcomes: Vec<_> = numbers.into_iter().map(|number| (number, PacketArrival::Received)).collect();
         self.acknowledge(now, outcomes.last().unwrap().0, &outcomes, &[]);
     }
+
     fn cwnd(&self) -> u32 {
         self.sender.snapshot().cwnd.unwrap()
     }
+
     fn pipe(&self) -> u32 {
         self.sender.snapshot().pipe.unwrap()
     }
+
     fn ssthresh(&self) -> Option<u32> {
         self.sender.snapshot().ssthresh
     }
+
     /// Slow start, with round trips of 100 ms, up to a window of `cwnd` packets, all of them out.
     /// Returns the time and the first of them.
     fn grow_to(&mut self, cwnd: u32) -> (u64, u64) {

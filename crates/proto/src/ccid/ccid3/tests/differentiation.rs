@@ -110,15 +110,19 @@ impl Mechanism for WithoutTimestamps {
     fn ccid(&self) -> Ccid {
         Ccid::TFRC
     }
+
     fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         mechanism().sender(half)
     }
+
     fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
         mechanism().receiver(half)
     }
+
     fn profile(&self) -> CcidProfile {
         mechanism().profile()
     }
+
     fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
         let mut features = mechanism().features(end);
         features.retain(|preference| preference.feature != FeatureNumber::SendTimestamps);

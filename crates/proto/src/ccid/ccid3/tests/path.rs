@@ -13,6 +13,7 @@ fn at_work(n: u64) -> Pair {
     send_greedily(&mut pair, End::Client, Duration::from_secs(20));
     pair
 }
+
 fn lose_every(pair: &mut Pair, n: u64) {
     let mut count = 0;
     pair.lose(move |sent| {
@@ -20,10 +21,12 @@ fn lose_every(pair: &mut Pair, n: u64) {
         count % n == 0 && sent.packet.packet_type() == PacketType::Data
     });
 }
+
 fn change(pair: &mut Pair, end: End, change: PathChange, from: PathId, to: PathId) {
     let now = pair.now;
     pair.end(end).path_changed_between(now, change, from, to);
 }
+
 fn rate(snapshot: &SenderSnapshot) -> f64 {
     snapshot.allowed_rate.expect("CCID 3 has one").as_bytes_per_second()
 }

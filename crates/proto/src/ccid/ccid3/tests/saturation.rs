@@ -98,6 +98,7 @@ impl Ends {
     fn rate(&self) -> f64 {
         self.sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
     }
+
     fn p(&self) -> f64 {
         self.sender.snapshot().loss_event_rate.unwrap()
     }

@@ -62,6 +62,7 @@ impl Classification {
         let skew = config.filter(|config| config.corrects_skew).map(|_| Box::default());
         Self { mode, clock: TimestampClock::default(), skew }
     }
+
     /// The classifier for a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory).
     pub(super) fn algorithm(&mut self) -> Option<&mut (dyn LossDifferentiation + 'static)> {
         match &mut self.mode {
@@ -69,6 +70,7 @@ impl Classification {
             ClassificationMode::None | ClassificationMode::Evaluating(_) => None,
         }
     }
+
     /// Processes the Timestamp option of the current packet.
     pub(super) fn read_clock(&mut self, timestamp: u32) -> Option<Instant> {
         match self.mode {
@@ -78,6 +80,7 @@ impl Classification {
             }
         }
     }
+
     /// Processes an echo, on the same packet, of this end's Timestamp, which the sender held for `elapsed`.
     pub(super) fn read_echo(&mut self, now: Instant, sent: Instant, timestamp: u32, elapsed: Elapsed) {
         let Some(skew) = &mut self.skew else { return };
@@ -88,6 +91,7 @@ impl Classification {
             skew.on_return_trip(now, now.saturating_sub(Duration::from_nanos(away)), came);
         }
     }
+
     /// Processes a received packet, with data that may be corrupt; `reception` is its form in the loss
     /// history.
     pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &ArrivedPacket, is_corrupt: bool) {
@@ -103,11 +107,13 @@ impl Classification {
             ClassificationMode::None | ClassificationMode::Evaluating(_) => {}
         }
     }
+
     pub(super) fn inform(&mut self, sequence: u64, cause: LossClass) {
         if let Some(witness) = self.mode.recording() {
             witness.inform(sequence, cause);
         }
     }
+
     pub(super) fn on_path_change(&mut self) {
         if let Some(witness) = self.mode.recording() {
             witness.on_path_change();
@@ -116,6 +122,7 @@ impl Classification {
             }
         }
     }
+
     pub(super) fn has_verdicts(&self) -> bool {
         match &self.mode {
             ClassificationMode::None => false,
@@ -123,6 +130,7 @@ impl Classification {
             ClassificationMode::Evaluating(trial) => trial.has_verdicts(),
         }
     }
+
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
         let verdict = self.mode.recording()?.take()?;
         Some(LossVerdict {

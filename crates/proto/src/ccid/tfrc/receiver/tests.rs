@@ -14,6 +14,7 @@ mod reported_rtt;
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
+
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }
@@ -22,10 +23,12 @@ fn seq(n: u64) -> SeqNo {
 fn receiver_of(config: &Config) -> Receiver {
     receiver_from(config, seq(1))
 }
+
 fn receiver_from(config: &Config, next_sequence: SeqNo) -> Receiver {
     let half = config.half_connection(ms(0), 1000, Some(Duration::from_millis(100)), next_sequence);
     Receiver::new(&half, ccid3::VARIANT, config.ccids.tfrc().expect("CCID 3"))
 }
+
 fn receiver() -> Receiver {
     receiver_of(&Config::default())
 }
@@ -46,6 +49,7 @@ fn data(n: u64) -> ReceivedPacket<'static> {
         arrived: None,
     }
 }
+
 fn ack(n: u64) -> ReceivedPacket<'static> {
     ReceivedPacket { packet_type: PacketType::Ack, payload: 0, ccval: 0, ..data(n) }
 }

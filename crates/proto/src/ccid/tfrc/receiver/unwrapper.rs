@@ -13,14 +13,17 @@ impl Unwrapper {
     pub(super) fn new(next: SeqNo) -> Self {
         Self { last: SeqNo::MODULUS + next.value() }
     }
+
     /// The last number.
     pub(super) fn last(&self) -> u64 {
         self.last
     }
+
     /// The number nearest to the last one.
     pub(super) fn near(&self, sequence: SeqNo) -> u64 {
         sequence.unwrap_near(self.last)
     }
+
     /// Unwraps a number, which becomes the last one.
     pub(super) fn unwrap(&mut self, sequence: SeqNo) -> u64 {
         self.last = self.near(sequence);

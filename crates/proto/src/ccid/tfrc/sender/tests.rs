@@ -15,6 +15,7 @@ const SIZE: usize = 1000;
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
+
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }
@@ -23,6 +24,7 @@ fn seq(n: u64) -> SeqNo {
 fn sender(rtt: Option<Duration>) -> Sender {
     sender_with(&Config::default(), rtt)
 }
+
 fn sender_with(config: &Config, rtt: Option<Duration>) -> Sender {
     sender_of(config, rtt, ccid3::VARIANT)
 }

@@ -17,6 +17,7 @@ impl Pair {
         let sent = core::iter::from_fn(|| server.poll_transmit(now));
         sent.map(|(to, transmit)| (to, transmit.packet)).collect()
     }
+
     /// Packets that the client sends next, which the server does not get.
     fn intercept(&mut self, count: usize) -> Vec<Packet> {
         let before = self.net.sent.len();
@@ -29,6 +30,7 @@ impl Pair {
         let sent = self.net.sent[before..].iter().filter(|(from, _)| *from == address(2));
         sent.map(|(_, packet)| packet.clone()).collect()
     }
+
     /// The client announces its address, which the server already has.
     fn announcing() -> (Self, Vec<Packet>) {
         let mut pair = Self::new();
@@ -39,6 +41,7 @@ impl Pair {
         assert!(packets.iter().all(|packet| has(packet, mobility::MOVE)));
         (pair, packets)
     }
+
     fn assert_stayed(&mut self) {
         self.net.run_for(Duration::from_secs(5));
         assert_eq!(self.server_thinks(), outside(1));
