@@ -12,6 +12,7 @@ from whimbrel.papers.confront import (
     claims,
     costs,
     features,
+    first_flow,
     measures,
     over_time,
     precision,
@@ -318,3 +319,18 @@ def test_derived_numbers_of_an_item_come_from_all_repetitions() -> None:
     assert (computed["n"], computed["n_student"]) == (16, 18)
     assert computed["normal"] == pytest.approx(1.96 / math.sqrt(3))
     assert computed["student"] == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+
+
+def test_the_first_flow_is_varied_by_one_thing_at_a_time() -> None:
+    small, large = first_flow.ITEMS
+    assert [item.key for item in (small, large)] == ["first-flow", "first-flow-1424"]
+    beds_of = list(first_flow.BEDS.values())
+    assert len({repr(bed) for bed in beds_of}) == len(beds_of)
+    changed = [{key for key, value in vars(bed).items() if value != getattr(BED, key)} for bed in beds_of]
+    assert [len(keys) for keys in changed] == [0, 1, 1, 1, 2]
+    assert ("router of 100 Mbit/s against UDP", "ccid3") in large.cells()
+    assert ("router of 100 Mbit/s against DCCP-2", "ccid3") not in large.cells()
+    document = large.scenario("router of 100 Mbit/s against DCCP-2", "tcp-veno").document
+    assert [flow.get("ccid", flow["transport"]) for flow in document["flow"]] == ["tcp", 2, 2]
+    (router,) = (link for link in document["link"] if link.get("name") == "router")
+    assert router["rate"] == "100 Mbit/s"
