@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the documentation site from docs/, the papers' READMEs, the notebooks and the docstrings.
+"""Builds the documentation site from docs/, the papers' pages, the notebooks and the docstrings.
 
 Usage: scripts/build_site.py OUT [--rust DIR]
 
@@ -39,8 +39,9 @@ RUST = "rust"
 def pages() -> dict[Path, str]:
     """Each file that becomes a page, or the folder of which one is made, and its place in the site."""
     found = {path: path.name for path in sorted((ROOT / "docs").glob("*.md"))}
-    for path in sorted((ROOT / "papers").glob("*/README.md")):
-        found[path] = f"papers/{path.parent.name}.md"
+    for path in sorted((ROOT / "papers").glob("*/*.md")):
+        name = path.parent.name
+        found[path] = f"papers/{name}.md" if path.stem == "README" else f"papers/{name}-{path.stem}.md"
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
         found[path] = f"notebooks/{path.name}"
     found[ROOT / "compliance"] = "compliance.md"

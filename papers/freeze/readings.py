@@ -1,6 +1,7 @@
 """Other readings of the model's equations, and the number of cells of Table 4 that each reproduces.
 
-    python -m whimbrel.papers.freeze.readings
+    python -m whimbrel.papers.freeze.readings                # counts of the reproduced cells
+    python -m whimbrel.papers.freeze.readings umts 802.16    # packets wasted in a handover, by one choice
 
 The model itself is in Rust (`control::handover_model`), with the equations as printed. This is a second,
 smaller implementation, in packets and seconds, in which five choices can be made independently; a test
@@ -11,7 +12,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from whimbrel.papers.freeze import networks
@@ -138,11 +140,22 @@ def reproduced(reading: Reading) -> int:
     return sum(agrees(wasted(old, new, reading), printed) for (old, new), printed in PRINTED.items())
 
 
-def main() -> None:
-    """Prints every reading, the best first."""
+def single() -> Iterator[Reading]:
+    """As printed, and with one choice each."""
+    yield Reading()
+    yield from (Reading(**{field.name: True}) for field in fields(Reading))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Prints every reading, the best first, or the waste of a handover under single choices."""
+    if arguments:
+        old, new = arguments
+        for reading in single():
+            print(f"{wasted(old, new, reading):,.0f} packets from {old} to {new}: {reading.label()}")
+        return
     for count, reading in sorted(((reproduced(r), r) for r in readings()), key=lambda found: -found[0]):
         print(f"{count} of {len(PRINTED)}: {reading.label()}")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

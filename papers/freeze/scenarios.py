@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whimbrel.paper import Paper
 from whimbrel.papers.freeze import (
+    causes,
     cell,
     claims_cell,
     claims_freeze,
@@ -32,7 +33,6 @@ _FIG3 = moving.item(
     moving.ADJACENT,
     (*schemes.PAPERS, schemes.TIMER),
 )
-_CLAIMS = [*claims_model.CLAIMS, *claims_freeze.CLAIMS, *claims_walk.CLAIMS]
 
 PAPER = Paper(
     key="freeze",
@@ -86,7 +86,8 @@ PAPER = Paper(
         restart_rules.ITEM,
         wider.ITEM,
         cell.ITEM,
+        causes.ITEM,
     ],
-    claims=[*_CLAIMS, *claims_cell.CLAIMS, *rtt_option.claims(_CLAIMS)],
+    claims=[*claims_model.CLAIMS, *claims_freeze.CLAIMS, *claims_walk.CLAIMS, *claims_cell.CLAIMS],
     headline=["table3", "table4"],
 )

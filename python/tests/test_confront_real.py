@@ -92,7 +92,7 @@ def test_the_documents_table_is_that_of_the_recorded_runs() -> None:
     pair = ("TCP Cubic", "DCCP-2")
     assert [(line.pair[line.flow], line.pair) for line in apart] == [("TCP Cubic", pair), ("DCCP-2", pair)]
     known = table(found)
-    _, section = (ROOT / "papers" / "confront" / "README.md").read_text().split("\n## Real stacks\n")
+    _, section = (ROOT / "papers" / "confront" / "beyond.md").read_text().split("\n## Real stacks\n")
     printed = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("|")]
     assert [line for line in printed if line in known] == known
 

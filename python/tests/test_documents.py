@@ -18,12 +18,12 @@ from whimbrel._command import verbs
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAPERS = sorted((ROOT / "papers").glob("*/README.md"))
+PAPERS = sorted((ROOT / "papers").glob("*/*.md"))
 RESULTS = [*PAPERS, *(ROOT / "docs" / f"{name}.md" for name in ("choose", "interop", "testbed"))]
 
 
 def _name(document: Path) -> str:
-    return document.parent.name if document in PAPERS else document.name
+    return f"{document.parent.name}/{document.name}" if document in PAPERS else document.name
 
 
 def _blocks(document: Path, language: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Paper `freeze`: its networks and handovers as in Section 5, and its measures by hand."""
 
+import itertools
 import math
 
 import numpy as np
@@ -17,10 +18,11 @@ from whimbrel.papers.freeze import (
     readings,
     rtt_option,
     schemes,
+    sets,
     stationary,
 )
 from whimbrel.result import Result
-from whimbrel.sheet import Metric, Sheet, Value
+from whimbrel.sheet import Metric, Sheet, Value, value_of
 
 
 def test_a_handover_is_as_in_section_5_1() -> None:
@@ -195,9 +197,25 @@ def test_the_items_with_the_rtt_option_differ_by_the_option_alone() -> None:
         assert usual.scenario(row, column).document["flow"][0]["dccp"]["rtt_estimate"] is False
         assert other.scenario(row, column).overrides == ("flow.0.dccp.rtt_estimate=true",)
         assert (other.rows, other.columns) == (usual.rows, usual.columns)
-    checked = {claim.id for claim in paper.load("freeze").claims if claim.id.startswith("rtt-option:")}
-    assert {
-        "rtt-option:adjacent-restored",
-        "rtt-option:freeze-wastes-less",
-        "rtt-option:waste-coherent",
-    } <= checked
+
+
+def test_a_set_takes_its_own_items_and_the_rule_of_the_code_replaces_freeze_alone() -> None:
+    made = {}
+    for position, key in enumerate((*sets.KEYS, "fig3-rtt-option", "table6-rtt-option", "table6-rivals")):
+        item = paper.load("freeze").item(key)
+        sheet = Sheet(key, key, item.rows, item.columns, item.metrics)
+        for row, column, metric in itertools.product(item.rows, item.columns, item.metrics):
+            sheet.values[row, column, metric.key] = value_of([float(position)], is_exact=True)
+        made[key] = sheet
+
+    def number(name: str, item: str, column: str) -> float:
+        sheet = sets.sheets_of(name, made)[item]
+        return float(sheet.values[sheet.rows[0], column, sheet.metrics[0].key].mean)
+
+    assert [number(sets.USUAL, key, "tfrc") for key in rtt_option.ITEMS] == [0.0, 1.0]
+    assert [number(rtt_option.NAME, key, "tfrc") for key in rtt_option.ITEMS] == [3.0, 4.0]
+    assert number(sets.CODE, "table6", "freeze") == 5.0
+    assert number(sets.CODE, "table6", "tfrc") == 1.0
+    found = sets.verdicts(paper.load("freeze").claims, made)
+    assert {"adjacent-restored", "freeze-wastes-less", "waste-coherent"} <= set(found)
+    assert all(tuple(verdict) == sets.NAMES for verdict in found.values())

@@ -1,4 +1,4 @@
-"""Tables of README.md and docs/*.md that quote results, filled from a run.
+"""Tables of papers/*/*.md and docs/*.md that quote results, filled from a run.
 
 `papers/KEY/tables.toml` defines the cells of each named table; in a page the table stands between `<!--
 results KEY NAME -->` and `<!-- end of results -->`. After `whimbrel reproduce KEY --out OUT`, `python -m
@@ -169,7 +169,7 @@ def _cell(each: Mapping[str, Any], known: Numbers) -> str:
 def pages() -> list[Path]:
     """Files that may contain tables."""
     root = paper.directory().resolve()
-    return [*sorted(root.glob("*/README.md")), *sorted((root.parent / "docs").glob("*.md"))]
+    return [*sorted(root.glob("*/*.md")), *sorted((root.parent / "docs").glob("*.md"))]
 
 
 def main(arguments: Sequence[str]) -> int:
