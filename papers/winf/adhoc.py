@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from whimbrel.claims import Claim, Verdict, above, close, every
 from whimbrel.paper import Item, Quick
+from whimbrel.papers.winf.choices import taken
 from whimbrel.papers.winf.measures import METRICS, compared, measure, once, over_rows
 from whimbrel.papers.winf.thresholds import EQUAL
 from whimbrel.papers.winf.topology import AREA, DSDV_NS2, MACS, NS2, SCHEMES, load, medium, mobile
@@ -48,7 +49,7 @@ def _item(mac: str) -> Item:
         rows=ROWS,
         columns=COLUMNS,
         metrics=METRICS,
-        scenario=lambda row, column: _scenario(column, int(row), mac),
+        scenario=taken(mac, lambda row, column: _scenario(column, int(row), mac)),
         measure=lambda result, _row, _column: measure(result),
         precision=Precision.exactly(10),
         quick=Quick(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from whimbrel.claims import Claim, Verdict, above, below, times
 from whimbrel.paper import Item, Quick
+from whimbrel.papers.winf.choices import taken
 from whimbrel.papers.winf.measures import METRICS, NAMES, compared, measure, once
 from whimbrel.papers.winf.thresholds import GAIN_RANGE
 from whimbrel.papers.winf.topology import DSDV, MACS, NS2, SCHEMES, load, medium, mobile
@@ -114,6 +115,15 @@ def scenario(
     )
 
 
+def _of(traffic: Load, mac: str) -> Callable[[str, str], Scenario]:
+    """The scenarios of an item: of the building, the heavy load alone has the choices of the meshes."""
+
+    def plain(row: str, column: str) -> Scenario:
+        return scenario(column, int(row), traffic, mac)
+
+    return taken(mac, plain) if traffic is HEAVY else plain
+
+
 def _item(traffic: Load, mac: str) -> Item:
     return Item(
         key=f"fig{traffic.figure}{MACS[mac]}",
@@ -122,9 +132,9 @@ def _item(traffic: Load, mac: str) -> Item:
         rows=ROWS if mac == NS2 else ROWS[1:2],
         columns=list(SCHEMES),
         metrics=METRICS,
-        scenario=lambda row, column: scenario(column, int(row), traffic, mac),
+        scenario=_of(traffic, mac),
         measure=lambda result, _row, _column: measure(result),
-        precision=RUNS,
+        precision=Precision.exactly(3) if traffic is HEAVY and mac == NS2 else RUNS,
         quick=BY_NAME,
         row_label="Mobile nodes",
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from whimbrel.claims import Claim, Verdict, above
 from whimbrel.paper import Item, Quick
+from whimbrel.papers.winf.choices import taken
 from whimbrel.papers.winf.measures import METRICS, NAMES, compared, measure
 from whimbrel.papers.winf.topology import MACS, NS2, SCHEMES, mesh
 from whimbrel.scenario import Scenario
@@ -35,7 +36,7 @@ def _item(figure: str, mac: str, cbr: str | None) -> Item:
         rows=ROWS,
         columns=list(SCHEMES),
         metrics=METRICS,
-        scenario=scenario,
+        scenario=taken(mac, scenario),
         measure=lambda result, _row, _column: measure(result),
         precision=PRECISION,
         quick=(QUICK if mac == NS2 else FEWER) if cbr is None else replace(CBR_QUICK, by_name=mac != NS2),
@@ -53,7 +54,7 @@ def _grids(mac: str) -> Item:
         title=f"5 mobile nodes with FTP among 5 to 16 mesh nodes, MAC of {mac}",
         source="Section 5.1",
         rows=GRIDS,
-        scenario=scenario,
+        scenario=taken(mac, scenario),
         quick=replace(FEWER, rows=["9"], by_name=mac != NS2),
         row_label="Mesh nodes",
     )

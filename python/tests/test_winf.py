@@ -8,9 +8,11 @@ import pytest
 
 from whimbrel._reproduce import paper
 from whimbrel._simulate.simulation import run
+from whimbrel.paper import Item
 from whimbrel.papers.winf import (
     adhoc,
     building,
+    choices,
     handover,
     measures,
     mesh,
@@ -20,7 +22,6 @@ from whimbrel.papers.winf import (
     topology,
 )
 from whimbrel.papers.winf.inference import Times
-from whimbrel.papers.winf.measures import METRICS
 from whimbrel.papers.winf.topology import DSDV_NS2, NS2, SCHEMES, STANDARD
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
@@ -119,7 +120,7 @@ def test_the_distance_from_max_min_counts_the_hops() -> None:
 
 
 def test_signals_change_the_queues_and_senders_alone() -> None:
-    tcp = mesh.ITEMS[0].scenario("5", "tcp").document
+    tcp = topology.mesh("tcp", 16, 5, NS2, mesh.SECONDS).document
     prague = signals.scenario("5", "prague").document
     assert prague["wifi"][0].pop("discipline") == {"kind": "dualpi2"}
     assert prague["wifi"] == tcp["wifi"]
@@ -154,44 +155,74 @@ def test_cells_differ_by_their_rates_and_stations() -> None:
 
 
 def test_a_choice_changes_what_it_names_and_nothing_else() -> None:
-    (fig10,) = (item for item in mesh.ITEMS if item.key == "fig10")
     for scheme in ("tcp", "rcp", "rcp-winf"):
-        given = fig10.scenario("3", scheme)
-        assert sets.Choice().of(given).document == given.document
-        changed = sets.CHOICES["ns2"].of(given).document
-        (medium,), (usual,) = changed["wifi"], given.document["wifi"]
-        assert medium["routing"] == DSDV_NS2 != usual["routing"]
-        assert {flow[flow["transport"]]["window_limit"] for flow in changed["flow"]} == {20}
+        plain = topology.mesh(scheme, 16, 3, NS2, mesh.SECONDS)
+        made = choices.USUAL.of(plain).document
+        assert _item("fig10").scenario("3", scheme).document == made
+        (medium,), (given,) = made["wifi"], plain.document["wifi"]
+        assert medium["routing"] == DSDV_NS2 != given["routing"]
+        limits = {flow.get(flow["transport"], {}).get("window_limit") for flow in made["flow"]}
+        # The agent of RCP's authors has no window.
+        assert limits == {None if scheme.startswith("rcp") else 20}
         law = medium.get("controller", {})
         assert law.get("averaging") == ("largest" if scheme.endswith("-winf") else None)
-        # Keys that were there remain.
-        assert law.get("law") == usual.get("controller", {}).get("law")
-        for flow, before in zip(changed["flow"], given.document["flow"], strict=True):
+        assert law.get("law") == given.get("controller", {}).get("law")
+        for flow, before in zip(made["flow"], plain.document["flow"], strict=True):
             key = flow["transport"]
-            assert flow[key].items() >= before.get(key, {}).items()
-        assert Scenario(changed)
+            assert flow.get(key, {}).items() >= before.get(key, {}).items()
+        assert Scenario(made)
 
 
-def test_claims_on_figures_10_and_11_are_checked_with_both_metrics() -> None:
+def test_a_choice_replaces_another_one() -> None:
+    for scheme in SCHEMES:
+        plain = topology.mesh(scheme, 16, 3, NS2, mesh.SECONDS)
+        for other in sets.CHOICES.values():
+            assert other.of(choices.USUAL.of(plain)).document == other.of(plain).document
+    # Without any of them the networks are as they were written down.
+    tcp = topology.mesh("tcp", 16, 3, NS2, mesh.SECONDS)
+    assert sets.CHOICES["today"].of(choices.USUAL.of(tcp)).document == tcp.document
+
+
+def test_every_set_has_its_own_items_and_no_two_are_alike() -> None:
+    keys = {item.key for item in paper.load("winf").items}
+    assert {f"{key}-{name}" for key in sets.KEYS for name in sets.CHOICES} <= keys
+    # The standard's MAC is no choice of a reader of ns-2.
+    standard = _item("fig10-standard").scenario("3", "tcp").document
+    assert "window_limit" not in standard["flow"][0]["tcp"]
+    all_choices = [choices.USUAL, *sets.CHOICES.values()]
+    assert len(set(all_choices)) == len(all_choices)
+    assert _item("fig15-latest").rows == ["10"]
+
+
+def test_claims_are_checked_under_each_set_with_both_metrics() -> None:
     names = [f"{key}{end}" for key in sets.KEYS for end in ("", *(f"-{name}" for name in sets.CHOICES))]
     made = {}
     for key in names:
-        sheet = Sheet(key, key, mesh.ROWS, list(SCHEMES), METRICS)
+        item = _item(key)
+        sheet = Sheet(key, key, item.rows, item.columns, item.metrics)
         for row in sheet.rows:
             for column in sheet.columns:
                 for metric in sheet.metrics:
-                    # RCP-Winf is ahead of RCP in goodput only, and in throughput under `largest`.
-                    ahead = metric.key == "goodput" or key.endswith("-largest")
+                    # RCP-Winf is ahead of RCP in goodput only, and in throughput under `latest`.
+                    ahead = metric.key == "goodput" or key.endswith("-latest")
                     number = 2.0 if (column == "rcp-winf") == ahead else 1.0
                     sheet.values[row, column, metric.key] = value_of([number], is_exact=True)
         made[key] = sheet
-    claims = [claim for claim in mesh.CLAIMS if claim.id == "fig10-throughput-rcp-winf-rcp"]
-    found = sets.verdicts(claims, made)["fig10-throughput-rcp-winf-rcp"]
-    assert tuple(found) == sets.NAMES
-    assert {name for name, word in found.items() if word == "holds"} == {
-        "largest",
+    found = sets.verdicts(paper.load("winf").claims, made)
+    assert {key.partition("-")[0] for key in found} >= {"fig10", "fig11", "grids", "fig12", "fig15"}
+    assert all(tuple(verdict) == sets.NAMES for verdict in found.values())
+    assert {name for name, word in found["fig10-throughput-rcp-winf-rcp"].items() if word == "holds"} == {
+        "latest",
         *(name for name in sets.NAMES if name.endswith("-goodput")),
     }
+    # An item that lacks a set is left out, and no other.
+    del made["fig12-cycle"]
+    fewer = sets.verdicts(paper.load("winf").claims, made)
+    assert set(found) - set(fewer) == {key for key in found if key.startswith("fig12-")}
+
+
+def _item(key: str) -> Item:
+    return paper.load("winf").item(key)
 
 
 def test_packets_that_arrive_again_are_no_new_data() -> None:
