@@ -10,6 +10,7 @@ from pygments.styles import get_style_by_name
 from site_reference import write_reference
 
 import whimbrel
+from whimbrel import tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +42,14 @@ def test_links_follow_the_pages_to_their_places() -> None:
     assert "[d](x.md)" in changed
     with pytest.raises(SystemExit, match=r"nothing\.md does not exist"):
         relinked("[a](nothing.md)", source, places)
+
+
+def test_every_page_of_a_paper_has_a_place() -> None:
+    places = pages()
+    folder = ROOT / "papers" / "winf"
+    assert places[folder / "README.md"] == "papers/winf.md"
+    assert places[folder / "beyond.md"] == "papers/winf-beyond.md"
+    assert set(ROOT.glob("papers/*/*.md")) <= set(places) & set(tables.pages())
 
 
 def test_links_of_built_pages_without_a_target_are_found(tmp_path: Path) -> None:
