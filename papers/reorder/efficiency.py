@@ -139,15 +139,20 @@ def _measure(result: Result, row: str, _column: str, *, key: str) -> Mapping[str
     }
     if key == "jitter":
         measured["ratio_gaps"] = _ratio(result, row, "gaps")
+        measured["ratio_gaps_first"] = _ratio(result, row, "gaps", FIRST)
     return measured
+
+
+RATIOS = ("rate", "ler", "jitter", "gaps")
 
 
 def _measure_all(result: Result, row: str, _column: str) -> Mapping[str, float]:
     return {
-        **{key: _ratio(result, row, key) for key in ("rate", "ler", "jitter")},
-        "rate_first": _ratio(result, row, "rate", FIRST),
+        **{key: _ratio(result, row, key) for key in RATIOS},
+        **{f"{key}_first": _ratio(result, row, key, FIRST) for key in RATIOS},
         "with": of(result, lane(row), "rate"),
         "without": of(result, WITHOUT, "rate"),
+        "without_first": of(result, FIRST, "rate"),
     }
 
 
@@ -202,7 +207,9 @@ def _figure(key: str, number: int, name: str, kept: str, unit: str) -> Item:
         Metric("forgiven", unit, "Without, RFC 5348 with forgiveness", digits),
     ]
     if kept == "jitter":
-        metrics.append(Metric("ratio_gaps", "", "Efficiency ratio of the spread of gaps", 3))
+        spread = "Efficiency ratio of the spread of gaps"
+        metrics.append(Metric("ratio_gaps", "", spread, 3))
+        metrics.append(Metric("ratio_gaps_first", "", f"{spread} over detection by one packet", 3))
     return _item(key, name, f"Figure {number}", metrics, functools.partial(_measure, key=kept))
 
 
@@ -210,6 +217,7 @@ ALL_THREE = [
     Metric("rate", "", "Of the throughput", 3, "Throughput ratio with buffer"),
     Metric("ler", "", "Of the loss event rate", 3),
     Metric("jitter", "", "Of the jitter", 3),
+    Metric("gaps", "", "Of the spread of gaps", 3),
     Metric(
         "rate_first",
         "",
@@ -217,8 +225,13 @@ ALL_THREE = [
         3,
         "Throughput ratio with buffer, over detection by one packet",
     ),
+    *(
+        Metric(f"{key}_first", "", f"Of the {name}, over detection by one packet", 3)
+        for key, name in (("ler", "loss event rate"), ("jitter", "jitter"), ("gaps", "spread of gaps"))
+    ),
     Metric("with", "kbit/s", "With the buffer", 0),
     Metric("without", "kbit/s", "Without", 0),
+    Metric("without_first", "kbit/s", "Without, detection by one packet", 0),
 ]
 
 ITEMS = [

@@ -1,8 +1,10 @@
 """Paper `reorder`: its dumbbell as in Sections II and III, its measures by hand."""
 
+import itertools
 import math
 import statistics
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,9 @@ import pytest
 
 from whimbrel._reproduce import paper
 from whimbrel._simulate import simulation
-from whimbrel.papers.reorder import efficiency, measures, table1, topology, video, voice
+from whimbrel.papers.reorder import efficiency, measures, sets, table1, topology, video, voice
 from whimbrel.papers.reorder.topology import DELAYED, NETEM_MS, USUAL, Lane
+from whimbrel.sheet import Sheet, value_of
 
 
 def link(document: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -163,3 +166,43 @@ def test_all_printed_numbers_are_present() -> None:
         "table2": 3 * 2 * 2,
         "table3": 2 * 2 + 2,
     }
+
+
+def test_a_set_takes_its_own_flows_and_keeps_the_printed_numbers() -> None:
+    keys = (*sets.KEYS, "fig2-netem", "fig2-fixed")
+    made = {}
+    for key in keys:
+        item = paper.load("reorder").item(key)
+        sheet = Sheet(key, key, item.rows, item.columns, item.metrics)
+        for place in itertools.product(item.rows, item.columns, (metric.key for metric in item.metrics)):
+            # Each number is the position of its place: no two are alike.
+            sheet.values[place] = replace(value_of([float(len(sheet.values))], is_exact=True), paper=-1.0)
+        made[key] = sheet
+
+    def number(sheet: Sheet, *place: str) -> float:
+        return float(sheet.values[place[0], place[1], place[2]].mean)
+
+    def of(name: str, key: str, *place: str) -> float:
+        return number(sets.sheets_of(name, made)[key], *place)
+
+    assert of("delayed", "table1", "50", "delayed", "ler") == number(made["table1"], "50", "delayed", "ler")
+    assert of("netem-first", "table1", "50", "delayed", "ler") == number(
+        made["table1"], "50", "netem-first", "ler"
+    )
+    # The table prints the delays.
+    assert of("fixed", "table1", "50", "delayed", "ler") == number(made["table1"], "50", "delayed", "ler")
+    assert sets.sheets_of("netem", made)["table1"].values["50", "delayed", "ler"].paper == -1.0
+    for name, source, metric in (
+        ("delayed", "fig2", "without"),
+        ("delayed-first", "fig2", "first"),
+        ("netem", "fig2-netem", "without"),
+        ("fixed-first", "fig2-fixed", "without_first"),
+    ):
+        assert of(name, "fig2", "5", "100", "without") == number(made[source], "5", "100", metric)
+    assert of("netem-first", "fig4", "5", "100", "ratio_gaps") == number(
+        made["fig2-netem"], "5", "100", "gaps_first"
+    )
+    assert of("delayed-first", "fig3", "5", "100", "ratio") == number(made["fig3"], "5", "100", "ratio_first")
+    found = sets.verdicts(paper.load("reorder").claims, made)
+    assert {"ler-rises", "seven-substantial", "gaps-alike", "rtt-amplifies-harm"} <= set(found)
+    assert all(tuple(verdict) == sets.NAMES for verdict in found.values())
