@@ -30,6 +30,11 @@ USUAL = "ns-2"
 CODE = "authors-code"
 NAMES = (USUAL, rtt_option.NAME, CODE)
 KEYS = (*rtt_option.ITEMS, "table4")
+OWN: Mapping[str, Sequence[str]] = {
+    rtt_option.NAME: [f"{key}-{rtt_option.NAME}" for key in rtt_option.ITEMS],
+    CODE: ["table6-rivals"],
+}
+"""Further items of a set."""
 
 
 def _by_the_code(table: Sheet, rivals: Sheet) -> Sheet:
@@ -61,9 +66,10 @@ def verdicts(claims: Sequence[Claim], made: Mapping[str, Sheet]) -> Mapping[str,
 
     Args:
         claims: of the paper.
-        made: sheets by item.
+        made: sheets by item; a set that lacks one is left out.
     """
-    return sets.under_each(claims, KEYS, NAMES, lambda name: sheets_of(name, made))
+    names = [name for name in NAMES if set(OWN.get(name, ())) <= set(made)]
+    return sets.under_each(claims, KEYS, names, lambda name: sheets_of(name, made))
 
 
 if __name__ == "__main__":

@@ -219,3 +219,6 @@ def test_a_set_takes_its_own_items_and_the_rule_of_the_code_replaces_freeze_alon
     found = sets.verdicts(paper.load("freeze").claims, made)
     assert {"adjacent-restored", "freeze-wastes-less", "waste-coherent"} <= set(found)
     assert all(tuple(verdict) == sets.NAMES for verdict in found.values())
+    del made["table6-rivals"]
+    fewer = sets.verdicts(paper.load("freeze").claims, made)
+    assert {tuple(verdict) for verdict in fewer.values()} == {(sets.USUAL, rtt_option.NAME)}
