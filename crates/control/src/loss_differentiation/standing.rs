@@ -25,9 +25,11 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// loss is congestion if
 ///
 /// ```text
-/// f > 1 ms:     m > max(1 ms, min(5 ms, M/2))    or     q > max(5 ms, M/2)
-/// otherwise:    q > max(1 ms, M/2)               and    N D(n/N || s) > 10
+/// f > 1 ms:     m > max(1 ms, min(5 ms, M/2)) and q > m/2,   or   q > max(5 ms, M/2)
+/// otherwise:    q > max(1 ms, M/2)                           and  N D(n/N || s) > 10
 /// ```
+///
+/// A queue that has left is part of `m` for more than a second, while `q` is short.
 ///
 /// `n` of the last `N` losses were revealed with `q` above that limit, as was a share of `s` of the packets:
 /// a radio loses alike, however long the queue, and so exceeds the limit less than once in e^10 times
@@ -250,7 +252,8 @@ impl Queue {
     }
 
     fn stands(&self) -> bool {
-        self.above(self.mean) > TOLERATED.min(self.half()).max(NOISE)
+        let mean = self.above(self.mean);
+        mean > TOLERATED.min(self.half()).max(NOISE) && self.above(self.last - self.origin) > mean / 2.0
     }
 
     fn evidence(&self) -> Evidence {

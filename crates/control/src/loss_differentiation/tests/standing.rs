@@ -288,3 +288,16 @@ fn a_first_packet_that_has_waited_is_no_standing_queue() {
     arrive(&mut standing, at, 10.0, 20, |_| 20.0);
     assert_eq!(class(&mut standing), LossClass::Wireless);
 }
+
+/// Its mean is above 5 ms for a second longer.
+#[test]
+fn a_queue_that_has_left_does_not_stand() {
+    let mut standing = Standing::new();
+    let at = arrive(&mut standing, 0.0, 5.0, 400, |_| 20.0);
+    let at = arrive(&mut standing, at, 5.0, 100, |n| 20.0 + 0.5 * f64::from(n));
+    assert_eq!(class(&mut standing), LossClass::Congestion);
+    for n in 0..20 {
+        arrive(&mut standing, at + 50.0 * f64::from(n), 5.0, 10, |_| 21.5);
+        assert_eq!(class(&mut standing), LossClass::Wireless, "{n}");
+    }
+}
