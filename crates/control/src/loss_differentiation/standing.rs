@@ -25,7 +25,7 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// loss is congestion if
 ///
 /// ```text
-/// f > 1 ms:     m > max(1 ms, min(5 ms, M/2)) and q > m/2,   or   q > max(5 ms, M/2)
+/// f > 1 ms:     m > max(1 ms, min(5 ms, M/2)) and q > m/4,   or   q > max(5 ms, M/2)
 /// otherwise:    q > max(1 ms, M/2)                           and  N D(n/N || s) > 10
 /// ```
 ///
@@ -221,7 +221,9 @@ impl Queue {
     /// Weight in a mean of the time `elapsed` from `since` on, in seconds. Before the memory is full, each
     /// time has the same: the first packet of a connection may have waited.
     fn weight(&self, since: Instant, elapsed: f64) -> f64 {
-        elapsed / (since.saturating_since(self.began).as_secs_f64().min(MEMORY) + elapsed)
+        // Two packets may arrive at once.
+        let all = since.saturating_since(self.began).as_secs_f64().min(MEMORY) + elapsed;
+        if all > 0.0 { elapsed / all } else { 0.0 }
     }
 
     /// The least and the greatest trip time.
@@ -253,7 +255,7 @@ impl Queue {
 
     fn stands(&self) -> bool {
         let mean = self.above(self.mean);
-        mean > TOLERATED.min(self.half()).max(NOISE) && self.above(self.last - self.origin) > mean / 2.0
+        mean > TOLERATED.min(self.half()).max(NOISE) && self.above(self.last - self.origin) > mean / 4.0
     }
 
     fn evidence(&self) -> Evidence {

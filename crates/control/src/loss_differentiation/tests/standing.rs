@@ -297,7 +297,15 @@ fn a_queue_that_has_left_does_not_stand() {
     let at = arrive(&mut standing, at, 5.0, 100, |n| 20.0 + 0.5 * f64::from(n));
     assert_eq!(class(&mut standing), LossClass::Congestion);
     for n in 0..20 {
-        arrive(&mut standing, at + 50.0 * f64::from(n), 5.0, 10, |_| 21.5);
+        arrive(&mut standing, at + 50.0 * f64::from(n), 5.0, 10, |_| 21.0);
         assert_eq!(class(&mut standing), LossClass::Wireless, "{n}");
     }
+}
+
+#[test]
+fn two_packets_may_arrive_at_once() {
+    let mut standing = Standing::new();
+    arrive(&mut standing, 0.0, 0.0, 2, |_| 20.0);
+    arrive(&mut standing, 0.0, 5.0, 400, |n| 20.0 + f64::from(n.min(50)));
+    assert_eq!(class(&mut standing), LossClass::Congestion);
 }
