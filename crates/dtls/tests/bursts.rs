@@ -35,8 +35,8 @@ fn at(times: &[f64], share: f64) -> f64 {
 }
 
 /// A burst lasts for a number of packets, so that it is the longer, the fewer are sent: repetitions of
-/// Requests and of the flights of DTLS are what ends it. One of more than about 36 packets outlasts those of
-/// DTLS, which fails: 12 of 20,000 openings do, and the caller begins anew.
+/// Requests and of the flights of DTLS are what ends it. DTLS fails in a burst of more than about 36 packets:
+/// 12 of 20,000 openings do, and the caller begins anew.
 #[test]
 fn a_burst_of_losses_delays_few_openings_and_prevents_hardly_any() {
     let times = openings(1000, false);
