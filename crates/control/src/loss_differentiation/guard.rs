@@ -42,10 +42,10 @@ impl GuardConfig {
     /// The limits for `scheme`: [`Self::default`], but for [`Scheme::Standing`] no time of youth and no limit
     /// to the fraction of the losses.
     ///
-    /// `standing` needs no full queue to compare with, and hardly ever takes a loss of active queue management
-    /// for a radio's. The delay that it tolerates bounds the rate. One loss that counts costs more the longer
-    /// the round trip: at 240 ms one in 1,000 packets of 1,240 bytes leaves 1.6 Mbit/s, where video of
-    /// 1.3 Mbit/s with its repair of 5 % of losses needs 1.9 (RFC 5348, Section 3.1).
+    /// `standing` needs no full queue to compare with, and hardly ever takes a loss of active queue
+    /// management for a radio's. The delay that it tolerates bounds the rate. One loss that counts costs more
+    /// the longer the round trip: at 240 ms one in 1,000 packets of 1,240 bytes leaves 1.6 Mbit/s, where
+    /// video of 1.3 Mbit/s with its repair of 5 % of losses needs 1.9 (RFC 5348, Section 3.1).
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => Self {
