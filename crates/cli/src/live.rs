@@ -16,7 +16,7 @@ const MAX_QUEUES: usize = 16;
 /// Time in seconds over which frames are counted: there are few in a sample.
 const FRAMES_OVER: f64 = 1.0;
 
-/// Time in seconds after a gap of a cell for which the sentence tells it.
+/// Time in seconds after a gap of a cell during which the sentence mentions it.
 const GAP_TOLD: f64 = 5.0;
 
 /// Time in seconds after which a gap of a cell that goes on has its mark.

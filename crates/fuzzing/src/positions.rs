@@ -40,7 +40,7 @@ fn check_tracks(tracks: &[Track]) {
         check_continuity(path);
         assert!(absences.iter().all(|(from, until)| from < until));
         assert!(absences.is_sorted_by(|(_, until), (from, _)| until <= from));
-        // Nobody stays beyond the last position.
+        // Each track ends with its last position.
         assert_eq!(absences.last().map(|&(_, until)| until), Some(Instant::FAR_FUTURE));
     }
 }

@@ -129,15 +129,18 @@ fn ranked(sorted: &[f64], share: f64) -> [f64; 3] {
 fn step(extras: &[f64], middle: f64) -> Option<Estimate> {
     let is_late = |extra: f64| extra - middle > 1.5 * BIN;
     let leaders = extras.windows(2).filter(|pair| is_late(pair[1]) && !is_late(pair[0]));
-    let waits: Vec<f64> = leaders.map(|pair| pair[1] - middle).filter(|wait| *wait < LEAST_GAP).collect();
-    let near = |wait: f64| waits.iter().filter(move |other| (*other - wait).abs() < BIN);
-    let most = waits.iter().copied().max_by_key(|wait| near(*wait).count())?;
-    let mut own: Vec<f64> = near(most).copied().collect();
+    let mut waits: Vec<f64> = leaders.map(|pair| pair[1] - middle).filter(|wait| *wait < LEAST_GAP).collect();
+    waits.sort_by(f64::total_cmp);
+    // By binary search: a recording may have millions of waits.
+    let near = |wait: f64| {
+        let from = waits.partition_point(|other| *other <= wait - BIN);
+        &waits[from..waits.partition_point(|other| *other < wait + BIN)]
+    };
+    let own = waits.iter().map(|wait| near(*wait)).max_by_key(|own| own.len())?;
     if own.len() < LEAST_VALUES {
         return None;
     }
-    own.sort_by(f64::total_cmp);
-    let [low, value, high] = ranked(&own, 0.5);
+    let [low, value, high] = ranked(own, 0.5);
     Some(Estimate { value, interval: Some((low, high)) })
 }
 

@@ -6,8 +6,8 @@
 //! has arrived of frames, [`key_frames`] asks for what a decoder needs, [`stream`] how urgent it is, with
 //! [`mavlink`] among others, [`lanes`] which one leaves first, [`bundle`] which ones leave together,
 //! [`commands`] repeats commands, [`queue`] which one is dropped when the rate is short, [`parts`] divides
-//! what the path does not carry, and [`ledger`] says what became of each datagram. [`carriage`] holds these
-//! together, sans I/O, for both directions of a connection.
+//! datagrams that are too large for the path, and [`ledger`] records the fate of each datagram. [`carriage`]
+//! combines these, sans I/O, for both directions of a connection.
 
 pub mod address;
 pub(crate) mod bundle;

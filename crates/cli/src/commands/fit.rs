@@ -1,4 +1,4 @@
-//! `whimbrel fit`: fits loss models to recorded losses.
+//! `whimbrel fit`: fits loss models to recorded losses, and the parameters of a cell to recorded delays.
 
 mod cell;
 mod packets;

@@ -148,12 +148,10 @@ const TOLERATED: f64 = 5e6;
 const NOISE: f64 = 1e6;
 /// Time in which the packets of a burst leave the queue.
 const BURST: Duration = Duration::from_millis(100);
-/// The shortest time in which a path that delivers nothing stands still, and the share of it for which the
-/// next packet has waited.
+/// The shortest pause of a path, and the share of it that the next packet must have waited.
 const PAUSE: Duration = Duration::from_millis(20);
 const HELD: f64 = 0.75;
-/// Time in which a backlog leaves, in times for which the path stood still: a path used to four fifths takes
-/// as long.
+/// The longest time in which a backlog drains, as a multiple of the pause: four at a utilisation of 80 %.
 const DRAINS: u64 = 4;
 /// Packets in which the losses of both levels are counted.
 const LEVELS_MEMORY: f64 = 2000.0;

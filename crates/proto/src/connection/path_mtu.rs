@@ -111,8 +111,8 @@ pub(crate) struct PathMtu {
     /// While the size in use is being confirmed during a search: number of lost probes of the candidate
     /// before. The search continues afterwards.
     interrupted: Option<u8>,
-    /// The greatest acknowledgement at the last packet larger than the least size, and the time since which
-    /// it has not changed.
+    /// The greatest acknowledgement when the last packet larger than the least size was sent, and the time of
+    /// its last change.
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
     /// Set after a change of path, while the size in use is being verified.

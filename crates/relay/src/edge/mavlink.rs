@@ -3,7 +3,7 @@
 //!
 //! A datagram is one of MAVLink only if it consists of whole frames of version 1 or 2, at least one of a
 //! message that is known here, with a valid checksum each. The checksum covers the definition of the message
-//! as well: one in 10 million other datagrams that begin with its first byte is mistaken for a message.
+//! as well: of other datagrams with the same first byte, one in 10 million is taken for a message.
 
 mod messages;
 

@@ -14,6 +14,9 @@ use crate::bounded_lines::BoundedLines;
 /// The fate of packets that met a full queue.
 const FULL_QUEUE: &str = "queue";
 
+/// Gaps of a stream that the text lists.
+const MOST_GAPS: usize = 20;
+
 /// Streams by name, with their packets and what they show.
 pub(super) type Streams = BTreeMap<String, (usize, CellFit)>;
 
@@ -81,12 +84,15 @@ pub(super) fn text(streams: &Streams) -> String {
         if let Some(queue) = &fit.queue_bytes {
             lines.push(format!("  the queue holds {} (queue.limit)", with(queue, 1e-3, "kB")));
         }
-        for gap in &fit.gaps {
+        for gap in fit.gaps.iter().take(MOST_GAPS) {
             lines.push(format!(
                 "  nothing up to {:.3} s for {} (handover.gap)",
                 gap.until_s,
                 milliseconds(&gap.length_s)
             ));
+        }
+        if let Some(more) = fit.gaps.len().checked_sub(MOST_GAPS).filter(|more| *more > 0) {
+            lines.push(format!("  and {more} more gaps (--json has all)"));
         }
         if lines.len() == shown {
             lines.push("  shows no parameter of a cell".to_owned());

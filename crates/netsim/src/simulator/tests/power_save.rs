@@ -167,8 +167,8 @@ fn packets_beyond_the_buffer_are_lost_with_a_cause_of_their_own() {
     assert_eq!(cell.simulator.packets_in_network(), 0);
 }
 
-/// The access point keeps packets for a second, or for two listen intervals if these are longer. A client
-/// that has gone without a word loses them at the next beacon.
+/// The access point keeps packets for a second, or for two listen intervals if these are longer. They
+/// are lost at the first beacon after that, if the client has left without notice.
 #[test]
 fn packets_that_were_kept_for_too_long_are_lost() {
     for (listen_interval, lifetime) in [(1_u16, 1_000.0), (20, 40.0 * INTERVAL)] {

@@ -11,7 +11,7 @@ use whimbrel_wifi::{Frame, FrameKind, MacAddress};
 use super::super::infrastructure::{Infrastructure, MESSAGE};
 use super::super::managed::Machine;
 use super::roaming::Roaming;
-use super::service::{Trigger, category_of};
+use super::service::Trigger;
 use super::supply::Macs;
 use super::{QosMedium, Reception, Stations};
 use crate::StationIndex;
@@ -70,7 +70,7 @@ impl Infrastructure {
         match &mut self.stations[station.index()].machine {
             Machine::AccessPoint(point) if frame.receiver == own && point.is_dozing(frame.transmitter) => {
                 if frame.addressing.flags.contains(Flags::POWER_MANAGEMENT) {
-                    let category = category_of(frame.addressing.identifier);
+                    let category = AccessCategory::of_priority(frame.addressing.identifier);
                     let trigger = |client| Trigger { point: station, client, category };
                     self.triggers.extend(sender.map(trigger));
                     return;
@@ -80,7 +80,7 @@ impl Infrastructure {
             Machine::Client(client)
                 if frame.receiver == own && client.access_point() == Some(frame.transmitter) =>
             {
-                client.handle_packet_of(now, category_of(frame.addressing.identifier));
+                client.handle_packet_of(now, AccessCategory::of_priority(frame.addressing.identifier));
                 if is_whole && frame.addressing.identifier & END_OF_SERVICE != 0 {
                     client.handle_service_end(now, is_idle);
                 }

@@ -19,11 +19,6 @@ pub(in super::super) struct Trigger {
     pub(in super::super) category: AccessCategory,
 }
 
-/// The category of a traffic identifier.
-pub(super) fn category_of(identifier: u8) -> AccessCategory {
-    AccessCategory::of_priority(identifier)
-}
-
 impl QosMedium {
     /// `true` if a station's radio is off to save power.
     pub fn is_dozing(&self, station: StationIndex) -> bool {
