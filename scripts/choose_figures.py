@@ -4,7 +4,7 @@
 Usage: whimbrel reproduce matrix --out OUT && scripts/choose_figures.py OUT
 
 Each figure is a network of the paper `matrix`: the 95th percentile of the delay over the goodput, a mark per
-scheme, alone and beside TCP CUBIC.
+scheme, alone and next to TCP CUBIC.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NETWORKS = {
     "cell": "a cell of 802.11g",
 }
 """The items that are drawn, and their titles."""
-BESIDE = {"nothing": "alone", "tcp-cubic": "beside TCP CUBIC"}
+PANELS = {"nothing": "alone", "tcp-cubic": "next to TCP CUBIC"}
 """The columns of an item, in the order of the panels."""
 KEYS = {scheme.title: key for key, scheme in SCHEMES.items()}
 """The rows of an item, and the key by which a scheme has its colour and marker in all figures."""
@@ -42,11 +42,11 @@ def points(path: Path) -> Iterator[dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, float]] = {}
     with path.open(encoding="utf-8", newline="") as lines:
         for line in csv.DictReader(lines):
-            if line["metric"] in ("rate", "delay") and line["column"] in BESIDE:
+            if line["metric"] in ("rate", "delay") and line["column"] in PANELS:
                 found.setdefault((line["row"], line["column"]), {})[line["metric"]] = float(line["ours"])
     for (row, column), numbers in found.items():
         if row in KEYS:
-            yield {"scheme": row, "panel": BESIDE[column], **numbers}
+            yield {"scheme": row, "panel": PANELS[column], **numbers}
 
 
 def spread(values: list[dict[str, Any]], low: float, high: float) -> None:
@@ -80,7 +80,7 @@ def chart(title: str, values: list[dict[str, Any]]) -> dict[str, Any]:
     )
     most = math.ceil(max(point["rate"] for point in values))
     low, high = 18, 1.15 * max(point["delay"] for point in values)
-    for panel in BESIDE.values():
+    for panel in PANELS.values():
         spread([point for point in values if point["panel"] == panel], low, high)
     domain = list(styles)
     delay = {"type": "quantitative", "scale": {"type": "log", "nice": False, "domain": [low, high]}}
@@ -115,7 +115,7 @@ def chart(title: str, values: list[dict[str, Any]]) -> dict[str, Any]:
         "description": text,
         "title": f"Delay over goodput: {title}",
         "data": {"values": values},
-        "facet": {"column": {"field": "panel", "sort": list(BESIDE.values()), "title": None}},
+        "facet": {"column": {"field": "panel", "sort": list(PANELS.values()), "title": None}},
         "spec": {
             "width": 380,
             "height": 270,
