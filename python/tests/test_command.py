@@ -111,7 +111,7 @@ def test_a_report_that_does_not_fit_on_the_disk_is_an_error_and_loses_nothing(tm
 
 
 def test_data_frames_read_the_tables_of_a_run(tmp_path: Path) -> None:
-    # A flow that starts late: its first hundred rows tell nothing of the rest.
+    # A flow that starts late: its first hundred rows say nothing about the rest.
     (tmp_path / "late.toml").write_text(LATE)
     assert (
         main(["run", str(tmp_path / "late.toml"), "--out", str(tmp_path / "out"), "--parquet", "--quiet"])

@@ -14,7 +14,7 @@ fn setup(ccid: u8, role: Role, secured: bool) -> Setup {
     Setup::new(config, secured.then(|| secret.security(role)))
 }
 
-/// Sends `datagrams` as fast as the CCID allows; tells how many arrived.
+/// Sends `datagrams` as fast as the CCID allows; returns how many arrived.
 pub fn run(datagrams: u64, ccid: u8, secured: bool) -> anyhow::Result<u64> {
     let (address, addresses) = mpsc::channel::<SocketAddr>();
     let receiving = std::thread::spawn(move || -> anyhow::Result<u64> {

@@ -58,7 +58,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Moves so many datagrams; tells how many arrived.
+/// Moves so many datagrams; returns how many arrived.
 type Carrier = fn(u64) -> anyhow::Result<u64>;
 
 const CARRIERS: [(&str, Carrier); 6] = [

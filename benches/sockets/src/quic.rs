@@ -17,7 +17,7 @@ fn transport() -> Arc<TransportConfig> {
     Arc::new(config)
 }
 
-/// Sends `datagrams` as fast as QUIC's congestion control (Cubic) allows; tells how many arrived.
+/// Sends `datagrams` as fast as QUIC's congestion control (Cubic) allows; returns how many arrived.
 pub fn run(datagrams: u64) -> anyhow::Result<u64> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (ready, readies) = mpsc::channel::<(SocketAddr, CertificateDer<'static>)>();

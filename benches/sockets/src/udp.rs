@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::SIZE;
 
-/// Sends `datagrams` in windows that the receive buffer holds; tells how many arrived.
+/// Sends `datagrams` in windows that the receive buffer holds; returns how many arrived.
 pub fn run(datagrams: u64) -> anyhow::Result<u64> {
     const WINDOW: u64 = 64;
     let receiver = UdpSocket::bind("127.0.0.1:0")?;

@@ -10,7 +10,7 @@
 //! - [`amc`]: CQI, MCS and transport block sizes.
 //! - [`radio`]: path loss, shadows, fading, noise, interference, reports and errors.
 //! - [`duplex`]: the slots of downlink and uplink.
-//! - [`scheduler`]: who gets the resource blocks of a slot.
+//! - [`scheduler`]: the owners of the resource blocks of a slot.
 //! - [`harq`]: repetition and combination of blocks.
 //! - [`packet`] and [`queue`]: packets, their parts and the queue of a bearer.
 //! - [`rlc`] and [`pdcp`]: segments, statuses, timers and order.

@@ -1,7 +1,7 @@
 //! Allocation of a slot's resource blocks.
 //!
 //! The caller names the users with data, and the bits that a group of resource blocks would carry for each of
-//! them; [`Scheduler::allocate`] gives the groups away, and [`Scheduler::handle_served`] tells what came of
+//! them; [`Scheduler::allocate`] gives the groups away, and [`Scheduler::handle_served`] records what came of
 //! it. A slot without data is not scheduled at all: means decay by a power of the slots passed.
 
 use alloc::vec::Vec;

@@ -26,7 +26,7 @@ pub(crate) fn socket() -> Result<Option<UdpSocket>, Failure> {
     Ok(None)
 }
 
-/// Tells the service manager, if it asks, that the program serves, and from now on that its event loop runs.
+/// Informs the service manager, if it asks, that the program serves, and later that its event loop runs.
 #[cfg(unix)]
 pub(crate) fn ready() {
     use sd_notify::{NotifyState, notify};

@@ -81,7 +81,7 @@ pub struct LossFit {
     pub packets: u64,
     /// Number of lost packets.
     pub lost: u64,
-    /// The share of lost packets, with Wilson's interval for as many independent packets as tell as much
+    /// The share of lost packets, with Wilson's interval for as many independent packets as say as much
     /// about it, given the correlation of losses that the best model has.
     pub loss_rate: Estimate,
     /// The models, the best one first.

@@ -1,4 +1,4 @@
-//! Samples of a run for somebody who watches it: what each flow, link and station did in an interval.
+//! Samples of a run for an observer: what each flow, link and station did in an interval.
 
 use whimbrel_netsim::{LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};

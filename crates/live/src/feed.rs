@@ -1,4 +1,4 @@
-//! A recording that grows, shared with those who read it.
+//! A recording that grows, shared with its readers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -17,7 +17,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     client.send(Bytes::from_static(b"from the old address")).await?;
     println!("{:?} from {}", server.recv().await?.payload, server.remote());
     let old = client.local();
-    // A program passes None to take the address that the system gives now; `LinkMonitor` tells when.
+    // A program passes None to take the address that the system gives now; `LinkMonitor` reports when.
     client.rebind(Some("127.0.0.1:0".parse()?), PathChange::Keep).await?;
     while client.event().await? != Event::MoveConfirmed {}
     client.send(Bytes::from_static(b"from the new address")).await?;

@@ -171,7 +171,7 @@ pub struct Options {
     pub restart: Option<Restart>,
     /// The codec of the videos, if it is known.
     pub video: Option<Codec>,
-    /// Tell encoders the rate by RTCP.
+    /// Send encoders the rate by RTCP.
     pub remb: bool,
     /// Identifier of the extension with transport-wide sequence numbers, whose arrivals are reported.
     pub transport_cc: Option<u8>,

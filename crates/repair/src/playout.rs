@@ -62,7 +62,7 @@ impl Playout {
     }
 
     /// A datagram arrived for the first time and was sent once, at its capture or (`has_waited`) later. Those
-    /// that were held at the sender tell nothing of the path, so that delivery is not delayed where all of
+    /// that were held at the sender say nothing about the path, so that delivery is not delayed where all of
     /// them are.
     pub fn on_arrival(&mut self, now: Instant, time: u32, has_waited: bool) {
         // After a pause, all that was seen is forgotten: timestamps may have wrapped unnoticed.

@@ -156,7 +156,7 @@ impl Sender {
     /// Age up to which a packet can be sent and arrives in time: the shorter latency of both ends, less the
     /// queueing delay of the path.
     ///
-    /// At least a quarter of the latency: fresh data is always sent, since without it no report would tell
+    /// At least a quarter of the latency: fresh data is always sent, since without it no report would show
     /// that the queue is gone.
     #[must_use]
     pub fn budget(&self) -> Duration {

@@ -1,7 +1,7 @@
 //! The datagrams of the repair layer.
 //!
 //! FECFRAME (RFC 6363, Section 5.5) keeps repair packets out of source flows. Here both share one connection,
-//! so that one congestion control governs them, and the first byte tells them apart, like the payload type of
+//! under one congestion control, and the first byte distinguishes them, like the payload type of
 //! RTP (Section 10.2). All numbers are big-endian.
 //!
 //! | first byte | datagram | layout after it |

@@ -179,7 +179,7 @@ proptest! {
             prop_assert!(bytes as f64 <= 100_000.0 * (elapsed + 0.02) + 320.0, "{bytes} bytes in {elapsed} s");
         }
         prop_assert!(counts.parity + counts.surplus <= counts.source + 1);
-        // A packet is repeated at most once for each report that can tell of the answer before, so at most
+        // A packet is repeated at most once for each report that can know the answer before, so at most
         // once per step.
         prop_assert!(transmissions.iter().all(|&count| count <= 1 + 130 / 4 + 1), "{:?}", transmissions.iter().max());
     }

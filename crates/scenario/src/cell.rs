@@ -256,7 +256,7 @@ pub struct Idle {
     pub paging: Option<Time>,
 }
 
-/// Users who exist for the load that they make.
+/// Background users, which generate load.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Background {

@@ -90,7 +90,7 @@ pub struct Client {
     pub joins_at: Time,
 }
 
-/// Power saving: a client that had no traffic for a time tells its access point that it dozes, and wakes up
+/// Power saving: a client that had no traffic for a time informs its access point that it dozes, and wakes up
 /// for beacons, which name the clients for which packets are kept.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

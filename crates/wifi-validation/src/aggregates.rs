@@ -49,7 +49,7 @@ pub struct Figures {
     pub collision: f64,
 }
 
-/// Outcomes of busy periods of the rule itself: who wins does not depend on the modes.
+/// Outcomes of busy periods of the rule itself: the winner does not depend on the modes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Drawn {
     /// Idle slots between AIFS and the busy period, in the mean.

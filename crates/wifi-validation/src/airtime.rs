@@ -1,4 +1,4 @@
-//! An access point that always has packets for three stations, one of which is slow: who uses the medium?
+//! An access point that always has packets for three stations, one of which is slow.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wifi::Phy;

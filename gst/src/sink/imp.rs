@@ -50,7 +50,7 @@ impl Shared {
         self.wake();
         result
     }
-    /// Wakes those who wait.
+    /// Wakes the waiting threads.
     pub(super) fn wake(&self) {
         self.changed.notify_all();
     }
@@ -383,7 +383,7 @@ impl Sink {
         }
     }
 
-    /// Tells encoders and the application the rate, in another thread: neither delays the connection.
+    /// Reports the rate to encoders and the application, in another thread: neither delays the connection.
     fn tell(&self) {
         if self.is_telling.swap(true, Ordering::AcqRel) {
             return;

@@ -224,7 +224,7 @@ impl Source {
         self.configure_ports();
         PADS.add(&*self.obj(), &port, &port.pad()?, number)
     }
-    /// Tells the elements of the pads what the properties say.
+    /// Sets the elements of the pads by the properties.
     fn configure_ports(&self) {
         let (settings, own) = lock(&self.settings).clone();
         let latency = gst::ClockTime::from_mseconds(settings.latency_ms.into());

@@ -1,4 +1,4 @@
-//! Users who exist for the load that they make: downloads of random sizes at random times.
+//! Background users, which generate load: downloads of random sizes at random times.
 
 use core::f64::consts::TAU;
 

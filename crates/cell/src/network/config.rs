@@ -80,7 +80,7 @@ pub struct SiteConfig {
     pub cell: CellConfig,
     /// Its radio.
     pub radio: RadioConfig,
-    /// Users who make load; `None` for none.
+    /// Background users; `None` for none.
     pub background: Option<Background>,
 }
 

@@ -172,7 +172,7 @@ fn unequal_users_do_not_have_quite_equal_time() {
     }
 }
 
-/// Slots in a row that a user who joins these equal users gets.
+/// Slots in a row that a user gets after joining these equal users.
 fn captured(others: u32, memory: f64, newcomer: Newcomer) -> u64 {
     let mut scheduler = Scheduler::new(Policy::ProportionalFair { memory, newcomer });
     let mut known = users(others);

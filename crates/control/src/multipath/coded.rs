@@ -14,7 +14,7 @@ const COPY_SHARE: u32 = 10;
 /// Data takes the path with the least round-trip time that may send, and repeats and coded packets another
 /// one, which has not lost what they repair. For connections with repair.
 ///
-/// When a path fails without a sign, nothing that arrives would tell the receiver what it misses, until the
+/// When a path fails without a sign, nothing that arrives would show the receiver what it misses, until the
 /// sender's retransmission timeout. Each path without data therefore gets a copy of a datagram every 100 ms,
 /// but of one in ten at most: it shows the gap. Feedback takes all paths.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Veno: the backlog of the flow tells random losses from congestion (Fu and Liew, IEEE JSAC 21(2), 2003).
+//! Veno: random losses by the backlog of the flow (Fu and Liew, IEEE JSAC 21(2), 2003).
 
 use whimbrel_units::Duration;
 

@@ -1,4 +1,4 @@
-//! The window of record numbers that tells replays (RFC 9147, Section 4.5.1; RFC 6479).
+//! The window of record numbers that detects replays (RFC 9147, Section 4.5.1; RFC 6479).
 
 const WORDS: u64 = 16;
 /// A record is refused if the highest number is greater by this or more. The window outlasts the reordering
@@ -19,7 +19,7 @@ impl Window {
         self.next
     }
 
-    /// `true` if the number has not arrived and is not too old to tell.
+    /// `true` if the number has not arrived and is not too old to be known.
     pub(super) fn is_new(&self, number: u64) -> bool {
         number >= self.next || (self.next - number <= REACH && self.bits[word(number)] & bit(number) == 0)
     }

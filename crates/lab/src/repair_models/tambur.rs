@@ -106,7 +106,7 @@ mod tests {
             .map(|(at, ..)| *at)
             .collect();
         // The reports leave 2, 4 and 6 s after the first arrival at 50 ms; the one at about 2 s and that at 4
-        // s tell of losses.
+        // s reveal losses.
         assert!(parity[0] > at(2_099) && parity[0] < at(2_200), "{:?}", parity[0]);
         assert!(*parity.last().expect("parity") < at(6_300));
         // Half of 4: two of each frame, of 40 ms.

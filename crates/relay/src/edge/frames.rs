@@ -3,7 +3,7 @@
 //!
 //! The sequence numbers show how many packets are missing, and the marker bits and timestamps in which
 //! frames: after a frame that has ended, a packet is missing of the next one. Of a frame of which nothing has
-//! arrived only the timestamps tell, by the usual distance of two frames: where that changes, or pictures are
+//! arrived only the timestamps say, by the usual distance of two frames: where that changes, or pictures are
 //! sent in another order than they are shown, such frames may be counted as one, with a neighbour.
 
 use std::collections::VecDeque;

@@ -324,7 +324,7 @@ impl Books {
     }
 }
 
-/// The books, shared by those who write and those who read them.
+/// The books, shared by writers and readers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger(Arc<Mutex<Books>>);
 

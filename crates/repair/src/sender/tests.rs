@@ -82,7 +82,7 @@ fn the_end_of_a_frame_is_missed_by_time() {
     report.hold = Duration::from_micros(300);
     sender.on_report(at(50), &report);
     assert_eq!(drain(&mut sender, at(50)), []);
-    // A report of another cause tells nothing of what follows: a queue of the path may spread it.
+    // A report of another cause says nothing about what follows: a queue of the path may spread it.
     report.hold = Duration::from_millis(2);
     sender.on_report(at(52), &report);
     assert_eq!(drain(&mut sender, at(52)), []);

@@ -230,7 +230,7 @@ pub(crate) fn run(row: Row, warm: u64, frames: u64, seed: u64) -> Outcome {
             next_delivery = (frame, part + 1);
             assert_eq!(delivered.frame, frame as u16);
             assert_eq!(out, payload(frame, part), "altered");
-            // The fastest of the packets that tell what the path takes has some jitter, too.
+            // The fastest of the packets that show what the path takes has some jitter, too.
             if now <= captured(frame) + row.budget + row.jitter / 10 + Duration::from_micros(100) {
                 whole[frame as usize] += 1;
             }

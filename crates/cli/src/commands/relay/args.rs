@@ -121,7 +121,7 @@ struct CommonArgs {
     /// The codec of the RTP streams to send: keep parameter sets, and drop frames without references first.
     #[arg(long, value_name = "CODEC", value_parser = parse_codec())]
     video: Option<Codec>,
-    /// Tell encoders the allowed rate by RTCP (REMB), at the port from which they send.
+    /// Send encoders the allowed rate by RTCP (REMB), at the port from which they send.
     #[arg(long)]
     remb: bool,
     /// Report the arrivals of RTP packets at this end to the encoders that sent them (transport-wide

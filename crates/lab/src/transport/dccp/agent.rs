@@ -389,7 +389,7 @@ impl<L: Line> FlowEnd for DccpAgent<L> {
         if let (Some(connection), Some(dccp)) =
             (self.line.single_mut(), packet_in(&mut packet.payload.content))
         {
-            // Packets without data, too: a receiver cannot tell which packets of a gap had some.
+            // Packets without data, too: a receiver cannot know which packets of a gap had some.
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
         if length == 0 { self.meter.on_feedback_lost() } else { self.meter.on_lost(now, info, cause) }

@@ -52,7 +52,7 @@ impl Infrastructure {
         }
     }
 
-    /// A station has received a data frame. The power management bit tells an access point that the client is
+    /// A station has a data frame. The power management bit informs an access point that the client is
     /// awake, or the frame triggers a service period. A client learns from group frames whether there are
     /// more, and from frames for itself whether the service period ends; `is_whole` if no MPDU is to be
     /// repeated, and `is_idle` if the MAC has nothing to send.

@@ -1,4 +1,4 @@
-//! Notes of the transmissions, for those who watch a run.
+//! Notes of the transmissions, for observers of a run.
 
 use whimbrel_units::Instant;
 use whimbrel_wifi::FrameKind;
