@@ -83,19 +83,20 @@ fn a_tenth_of_rare_losses_counts_too() {
 #[test]
 fn with_standing_no_share_of_the_losses_counts_for_its_own_sake() {
     let mut guard = guarded(GuardConfig::of(Scheme::Standing));
-    // One of 10 packets is lost, the third first.
+    // One of 4 packets is lost, the third first.
     let mut packets = 0;
     for n in 0..2000 {
-        let arrived = if n == 0 { 2 } else { 9 };
+        let arrived = if n == 0 { 2 } else { 3 };
         arrive(&mut guard, packets, arrived);
         packets += arrived + 1;
         verdict(&mut guard, 1, 0.0, 20.0);
     }
     assert_eq!(guard.overruled_packets(), 0);
-    // Two in ten are too many.
-    for _ in 0..200 {
-        arrive(&mut guard, packets, 4);
-        packets += 5;
+    // Two in five are too many.
+    for n in 0..200 {
+        let arrived = 1 + n % 2;
+        arrive(&mut guard, packets, arrived);
+        packets += arrived + 1;
         verdict(&mut guard, 1, 0.0, 20.0);
     }
     assert!(guard.overruled_packets() > 20, "{}", guard.overruled_packets());
