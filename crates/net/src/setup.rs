@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use whimbrel_proto::Config;
-use whimbrel_proto::config::{Differentiation, Scheme};
+use whimbrel_proto::config::{Differentiation, Scheme, Silence};
 use whimbrel_proto::multipath::MultipathConfig;
 use whimbrel_proto::repair::RepairConfig;
 use whimbrel_units::Duration;
@@ -17,6 +17,8 @@ const ABOVE: usize = 8;
 /// Checksum coverage of the head of a datagram in parts, 32 bytes (RFC 4340, Section 9.2): of up to seven
 /// parts, at most 29.
 const HEAD_COVERAGE: u8 = 9;
+/// Time without packets that counts as an outage of a repaired stream: several reports are missing.
+const OUTAGE: Silence = Silence::Time(Duration::from_millis(300));
 
 /// The configuration of a connection, or of a listener's connections, and what secures them.
 ///
@@ -62,7 +64,8 @@ impl Setup {
 
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams
     /// are delivered in order. Losses are classified, by `standing` unless the configuration names another
-    /// scheme: parity repairs only losses on a radio.
+    /// scheme: parity repairs only losses on a radio. A silence of 300 ms counts as an outage, after which the
+    /// rate is what it was before, unless the configuration names another one.
     ///
     /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says
     /// otherwise. Damaged packets arrive over IP alone, where the link delivers them: UDP's checksum covers
@@ -80,6 +83,7 @@ impl Setup {
         config.tune_tfrc(|tfrc| {
             tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Standing));
         });
+        config.freeze.silence.get_or_insert(OUTAGE);
         Self { config, above, ..self }
     }
 

@@ -6,8 +6,7 @@ use whimbrel_units::Duration;
 ///
 /// On the next feedback, the sender continues as if it had been frozen since the last feedback: it
 /// restores the rate of that time. This does not undo the packets sent meanwhile, at rates halved by the
-/// nofeedback timer; and the sender detects the return of the path only by a packet that happens to be
-/// answered.
+/// nofeedback timer; and the sender detects the return of the path by a packet that is answered.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Silence {
     /// This number of round-trip times. Less than four, after which the nofeedback timer first expires, has

@@ -4,6 +4,7 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::NdpCount;
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo};
 
+use super::liveness::Liveness;
 use super::room::{DATA_CHECKSUM_LEN, Room};
 use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
@@ -140,6 +141,9 @@ impl Connection {
             self.handshake.on_sent_in_partopen(now, &mut self.fx);
         }
         self.cx.on_sent(now, sequence, has_data);
+        if has_data {
+            Liveness::watch_for_outage(now, &self.cx, &mut self.fx);
+        }
         let mut packet = Packet {
             source_port: self.cx.ports.source,
             destination_port: self.cx.ports.destination,

@@ -1,4 +1,4 @@
-//! Detection of a silent peer, and keep-alives.
+//! Detection of a silent peer and of the end of an outage, and keep-alives.
 //!
 //! Packets do not restart the timers, which are checked against the time of the last packet when they expire.
 
@@ -13,6 +13,13 @@ const IDLE_PROBE_FRACTION: u64 = 2;
 /// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be
 /// lost.
 const IDLE_PROBES: u64 = 8;
+
+/// Divisor of the length of an outage that gives the interval of the Syncs that ask for its end: a thirtieth of
+/// it is lost by the wait for the next one.
+const OUTAGE_PROBE_FRACTION: u64 = 32;
+/// The least such interval: a frame of video at 40 frames/s, or a fraction of the round-trip time.
+const LEAST_OUTAGE_PROBE: Duration = Duration::from_millis(25);
+const OUTAGE_PROBES_PER_RTT: u64 = 4;
 
 /// State of the keep-alives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +62,32 @@ impl Liveness {
         }
         self.last_kept_alive = Some(gss);
         fx.timers.set(Timer::KeepAlive, now + interval / 2);
+    }
+
+    /// Data was sent: if nothing comes back for the time that counts as an outage, the path is probed.
+    #[inline]
+    pub(super) fn watch_for_outage(now: Instant, cx: &Context, fx: &mut Effects) {
+        if let Some(silence) = cx.config.freeze.silence
+            && !fx.timers.is_running(Timer::Outage)
+        {
+            fx.timers.set(Timer::Outage, now + silence.duration(cx.rtt.or_default()));
+        }
+    }
+
+    /// Sends a Sync in an outage, by whose answer the sender learns that the path has returned: the rate of data
+    /// is halved again and again, so that the next datagram may leave a second later. `is_quiet`: this end
+    /// sends nothing unsolicited. The watch ends if the peer was heard, until data is sent again.
+    pub(super) fn check_outage(now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
+        let (Some(silence), Some(last)) = (cx.config.freeze.silence, cx.sequence.last_valid()) else {
+            return;
+        };
+        let (rtt, silent) = (cx.rtt.or_default(), now - last);
+        if is_quiet || silent < silence.duration(rtt) || !cx.state.may_send_data() {
+            return;
+        }
+        fx.outbound.syncs().ask(cx.sequence.numbers.gsr());
+        let least = LEAST_OUTAGE_PROBE.max(rtt / OUTAGE_PROBES_PER_RTT);
+        fx.timers.set(Timer::Outage, now + least.max(silent / OUTAGE_PROBE_FRACTION));
     }
 
     /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, unless the

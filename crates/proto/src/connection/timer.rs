@@ -45,6 +45,8 @@ pub(crate) enum Timer {
     Announce,
     /// This client has received nothing for a while after data.
     Silence,
+    /// Data was sent and nothing came back for the time that counts as an outage: Syncs ask for the peer.
+    Outage,
     /// Repetition of a Freeze or Unfreeze.
     RepeatFreeze,
     /// Verification of a freeze that the peer requested.
@@ -56,7 +58,7 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -72,6 +74,7 @@ impl Timer {
         Self::PathMtu,
         Self::Announce,
         Self::Silence,
+        Self::Outage,
         Self::RepeatFreeze,
         Self::VerifyFreeze,
         Self::LocalFreeze,
