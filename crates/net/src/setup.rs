@@ -64,8 +64,8 @@ impl Setup {
 
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams
     /// are delivered in order. Losses are classified, by `standing` unless the configuration names another
-    /// scheme: parity repairs only losses on a radio. A silence of 300 ms counts as an outage, after which the
-    /// rate is what it was before, unless the configuration names another one.
+    /// scheme: parity repairs only losses on a radio. A silence of 300 ms, unless the configuration names
+    /// another one, counts as an outage, after which the rate is what it was before.
     ///
     /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says
     /// otherwise. Damaged packets arrive over IP alone, where the link delivers them: UDP's checksum covers

@@ -20,8 +20,8 @@ pub struct FreezeConfig {
     /// Upper bound on a restored rate (CCIDs 3 and 4).
     pub restore_at_most: RestoreLimit,
     /// Time without packets from the peer that counts as an unannounced freeze (CCIDs 3 and 4). From then on
-    /// Syncs ask for the peer, at intervals of 1/32 of the time so far, and at least of 25 ms and of a quarter
-    /// of the round-trip time. `None`: never.
+    /// Syncs ask for the peer, at intervals of 1/32 of the time so far, at least of 25 ms and of a quarter of
+    /// the round-trip time. `None`: never.
     pub silence: Option<Silence>,
     /// Longest duration of a freeze that this end's application requested, after which it ends by itself.
     /// `None`: no limit.

@@ -14,8 +14,8 @@ const IDLE_PROBE_FRACTION: u64 = 2;
 /// lost.
 const IDLE_PROBES: u64 = 8;
 
-/// Divisor of the length of an outage that gives the interval of the Syncs that ask for its end: a thirtieth of
-/// it is lost by the wait for the next one.
+/// Divisor of the length of an outage that gives the interval of the Syncs that ask for its end: the wait
+/// for the next one adds a thirtieth at most.
 const OUTAGE_PROBE_FRACTION: u64 = 32;
 /// The least such interval: a frame of video at 40 frames/s, or a fraction of the round-trip time.
 const LEAST_OUTAGE_PROBE: Duration = Duration::from_millis(25);
@@ -74,9 +74,9 @@ impl Liveness {
         }
     }
 
-    /// Sends a Sync in an outage, by whose answer the sender learns that the path has returned: the rate of data
-    /// is halved again and again, so that the next datagram may leave a second later. `is_quiet`: this end
-    /// sends nothing unsolicited. The watch ends if the peer was heard, until data is sent again.
+    /// Sends a Sync in an outage, by whose answer the sender learns that the path has returned: the rate of
+    /// data is halved again and again, so that the next datagram may leave a second later. `is_quiet`: this
+    /// end sends nothing unsolicited. The watch ends if the peer was heard, until data is sent again.
     pub(super) fn check_outage(now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
         let (Some(silence), Some(last)) = (cx.config.freeze.silence, cx.sequence.last_valid()) else {
             return;
