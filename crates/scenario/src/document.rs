@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::decode::decode;
 use super::error::ScenarioError;
+use super::files::Files;
 use super::transport::{self, TransportKind, Transports};
 use super::{Plan, Scenario, idle, sweep, text};
 
@@ -16,8 +17,8 @@ pub struct Document<T> {
     transports: T,
     root: Value,
     file: Option<PathBuf>,
-    /// The directory that relative file names in the scenario start from.
-    base: PathBuf,
+    /// The files that the scenario names.
+    files: Files,
     /// The keys that were set, with positions for names.
     settings: BTreeSet<String>,
     /// The variables that the text used before any override.
@@ -34,7 +35,7 @@ impl<T: Transports> Document<T> {
         let json = file.extension().is_some_and(|extension| extension == "json");
         let mut document =
             if json { Self::from_json(&text) } else { Self::from_toml(&text) }.map_err(named)?;
-        document.base = file.parent().unwrap_or(Path::new("")).to_owned();
+        document.files = Files::on_disk().relative_to(file.parent().unwrap_or(Path::new("")));
         document.file = Some(file.to_owned());
         Ok(document)
     }
@@ -72,7 +73,7 @@ impl<T: Transports> Document<T> {
             transports: T::default(),
             root,
             file: None,
-            base: PathBuf::new(),
+            files: Files::on_disk(),
             settings: BTreeSet::new(),
             used_as_written,
         }
@@ -84,9 +85,13 @@ impl<T: Transports> Document<T> {
     }
 
     /// Resolves relative file names in the scenario from `directory`.
-    pub fn relative_to(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.base = directory.into();
-        self
+    pub fn relative_to(self, directory: impl Into<PathBuf>) -> Self {
+        Self { files: self.files.relative_to(directory), ..self }
+    }
+
+    /// Takes the files that the scenario names from there.
+    pub fn with_files(self, files: Files) -> Self {
+        Self { files, ..self }
     }
 
     /// Sets one value: `link.bottleneck.rate` or `link[0].rate`, `simulation.duration`, ...
@@ -201,7 +206,7 @@ impl<T: Transports> Document<T> {
     /// Decodes and checks the values and reads the files that they name.
     pub fn plan(&self) -> Result<Plan<T::Plan>, ScenarioError> {
         let scenario = self.scenario()?;
-        let mut plan = Plan::new(&self.transports, &scenario, &self.base)
+        let mut plan = Plan::new(&self.transports, &scenario, &self.files)
             .map_err(|error| error.in_file(self.file.clone()))?;
         plan.notes.extend(idle::notes(&self.transports, &self.substituted()?));
         Ok(plan)

@@ -29,7 +29,6 @@ mod vehicular;
 mod wifi;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
@@ -48,6 +47,7 @@ pub use wifi::{RoutingPlan, WifiPlan};
 
 use self::reach::Reach;
 use super::error::ScenarioError;
+use super::files::Files;
 use super::transport::{TransportPlan, Transports};
 use super::{Record, Scenario, text};
 
@@ -94,11 +94,11 @@ pub struct Plan<P> {
 }
 
 impl<P: TransportPlan> Plan<P> {
-    /// Resolves a scenario whose flows have these transports. Relative file names in it start at `base`.
+    /// Resolves a scenario whose flows have these transports. `files` has the files that it names.
     ///
     /// # Errors
     /// Names the key at fault.
-    pub fn new<T>(transports: &T, scenario: &Scenario, base: &Path) -> Result<Self, ScenarioError>
+    pub fn new<T>(transports: &T, scenario: &Scenario, files: &Files) -> Result<Self, ScenarioError>
     where
         T: Transports<Plan = P>,
     {
@@ -106,15 +106,15 @@ impl<P: TransportPlan> Plan<P> {
         let nodes =
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
         let mut notes = Vec::new();
-        let mut links = links::plan(scenario, &nodes, base, &mut notes)?;
-        let mut wifi = wifi::plan(scenario, base, &mut notes)?;
+        let mut links = links::plan(scenario, &nodes, files, &mut notes)?;
+        let mut wifi = wifi::plan(scenario, files, &mut notes)?;
         let categories = qos::categories_of_flows(scenario)?;
         let qos = wifi.iter_mut().filter_map(|wifi| wifi.qos.as_mut());
         qos.for_each(|qos| qos.categories.clone_from(&categories));
-        let cellular = cells::plan(scenario, &nodes, base, &mut notes)?;
+        let cellular = cells::plan(scenario, &nodes, files, &mut notes)?;
         let reach = Reach::new(&nodes.list, &links, &wifi, &cellular);
-        let flows = flows::plan(transports, scenario, &nodes, &links, &reach, base, &mut notes)?;
-        let events = links::plan_events(scenario, &links, base, &mut notes)?;
+        let flows = flows::plan(transports, scenario, &nodes, &links, &reach, files, &mut notes)?;
+        let events = links::plan_events(scenario, &links, files, &mut notes)?;
         recordings::set_range(&mut links, &events);
         let flow_events = signals::plan_events(transports, scenario, &flows)?;
         let handovers = handovers::plan(transports, scenario, &links, &flows)?;
@@ -232,9 +232,6 @@ impl<P: TransportPlan> Plan<P> {
 
 /// Rows that the table of intervals may have. Each takes some 550 bytes, so that the table takes a gigabyte.
 const MAX_INTERVAL_ROWS: f64 = 2e6;
-
-/// The most bytes of a text that a scenario names, such as a trace.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// The most copies of one entry.
 const MAX_COPIES: u32 = 100_000;
@@ -361,18 +358,4 @@ fn abridged(names: &[String]) -> String {
         text.push_str(", ...");
     }
     text
-}
-
-/// Expectation of a readable file. Names the path that was tried: relative names start from the scenario's
-/// folder.
-fn unreadable(path: &Path, error: &std::io::Error) -> String {
-    format!("a readable file ({}: {error})", path.display())
-}
-
-/// A file that the scenario names, as text.
-fn read(key: &str, base: &Path, file: &Path) -> Result<String, ScenarioError> {
-    let path: PathBuf = base.join(file);
-    text::read(&path, MAX_FILE_BYTES).map_err(|error| {
-        ScenarioError::invalid(key, quoted(&file.display().to_string()), unreadable(&path, &error))
-    })
 }

@@ -22,9 +22,14 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The operating system's error; or the file is longer, damaged, or in another encoding, which the error
 /// names.
 pub fn read(path: &Path, most: u64) -> io::Result<String> {
+    read_from(File::open(path)?, most)
+}
+
+/// Reads a text, as [`read`] does.
+pub(crate) fn read_from(source: impl Read, most: u64) -> io::Result<String> {
     let most_read = most.saturating_add(1);
     let mut bytes = Vec::new();
-    File::open(path)?.take(most_read).read_to_end(&mut bytes)?;
+    source.take(most_read).read_to_end(&mut bytes)?;
     if bytes.starts_with(&GZIP) {
         let packed = std::mem::take(&mut bytes);
         MultiGzDecoder::new(packed.as_slice()).take(most_read).read_to_end(&mut bytes)?;

@@ -3,8 +3,6 @@
 mod layers;
 mod radio;
 
-use std::path::Path as FilePath;
-
 use whimbrel_cell::handover::{A3Config, CellIndex, HandoverConfig, RadioLinkConfig};
 use whimbrel_cell::level::Decibels;
 use whimbrel_cell::network::{NetworkConfig, ReportConfig, ShadowingConfig, SiteConfig, TerminalConfig};
@@ -22,6 +20,7 @@ use super::{Names, Note, copies, quoted};
 use crate::cell::{Cell, Gateway, Preset};
 use crate::discipline::Discipline as Keys;
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::quantity::Time;
 use crate::{Node, Scenario};
 
@@ -84,7 +83,7 @@ impl CellularPlan {
 pub(super) fn plan(
     scenario: &Scenario,
     nodes: &Names,
-    base: &FilePath,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<CellularPlan>, ScenarioError> {
     let names = Names::collect("cell", scenario.cell.iter().map(|cell| (cell.name.as_str(), None)))?;
@@ -126,7 +125,7 @@ pub(super) fn plan(
                 cell: CellIndex(cell),
                 planned: planned(&key, node, &names, &places, plan)?,
             };
-            let movements = stations::movements(&key, node, count, None, base, notes)?;
+            let movements = stations::movements(&key, node, count, None, files, notes)?;
             for (copy, movement) in movements.into_iter().enumerate() {
                 if first + copy == plans[plan].gateway {
                     let expected = "a node that is not the gateway of the cell";

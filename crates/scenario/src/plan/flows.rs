@@ -5,9 +5,10 @@ use std::path::Path;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use super::reach::Reach;
-use super::{Names, Note, copies, fill, groups, pairs, quoted, read};
+use super::{Names, Note, copies, fill, groups, pairs, quoted};
 use crate::Scenario;
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::flow::{Dscp, Flow, Traffic};
 use crate::plan::LinkPlan;
 use crate::quantity::{Rate, Size, Time, Variation};
@@ -120,7 +121,7 @@ pub(super) fn plan<T: Transports>(
     nodes: &Names,
     links: &[LinkPlan],
     reach: &Reach<'_>,
-    base: &Path,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<FlowPlan<T::Plan>>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
@@ -137,7 +138,7 @@ pub(super) fn plan<T: Transports>(
                 return Err(ScenarioError::invalid(traffic_key, "{...}", expected));
             }
             Some(_) => TrafficPlan::Silence,
-            None => traffic(&traffic_key, flow, transport.has_feedback(), packet_size, base)?,
+            None => traffic(&traffic_key, flow, transport.has_feedback(), packet_size, files)?,
         };
         if matches!(traffic, TrafficPlan::Transfer { .. }) && transport.delivers_packets() {
             let name = flow.transport.to_uppercase();
@@ -236,7 +237,7 @@ fn traffic(
     flow: &Flow,
     has_feedback: bool,
     packet_size: u32,
-    base: &Path,
+    files: &Files,
 ) -> Result<TrafficPlan, ScenarioError> {
     let interval = |Rate(rate): Rate| {
         if rate.is_zero() {
@@ -251,7 +252,7 @@ fn traffic(
     };
     let playback = |name: &str, file: &Path, parse: fn(&str) -> Result<Schedule, ScheduleError>| {
         let key = format!("{key}.{name}");
-        let text = read(&key, base, file)?;
+        let text = files.read(&key, file)?;
         parse(&text).map_err(|error| {
             let file = quoted(&file.display().to_string());
             ScenarioError::invalid(key, file, format!("a schedule ({error})"))

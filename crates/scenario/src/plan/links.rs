@@ -13,10 +13,11 @@ use super::netem::netem;
 use super::notes::Note;
 use super::recorded_delay::{with_bucket, with_delay_trace};
 use super::recordings::{self, RandomStart};
-use super::{Names, copies, fill, quoted, read};
+use super::{Names, copies, fill, quoted};
 use crate::controller::{self, ControllerPlan};
 use crate::discipline::Discipline;
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::link::{Direction, Loss, RateTrace, TraceFormat, WhenDown};
 use crate::quantity::{self, Rate};
 use crate::{Event, Link, Scenario};
@@ -92,7 +93,7 @@ pub(super) const REVERSE: &str = ":reverse";
 pub(super) fn plan(
     scenario: &Scenario,
     nodes: &Names,
-    base: &Path,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<LinkPlan>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
@@ -100,7 +101,7 @@ pub(super) fn plan(
     for (position, link) in scenario.link.iter().enumerate() {
         let key = format!("link[{position}]");
         let (from, to, both) = ends(&key, link)?;
-        let forward = forward_config(&key, link, base, notes)?;
+        let forward = forward_config(&key, link, files, notes)?;
         let (controllers, reverse_key) = (&link.controller, format!("{key}.reverse"));
         let forward_controller = controller::plan(
             &key,
@@ -109,7 +110,7 @@ pub(super) fn plan(
             forward.limit,
             Some(forward.delay),
         )?;
-        let backward = if both { Some(reverse_config(&key, link, &forward, base, notes)?) } else { None };
+        let backward = if both { Some(reverse_config(&key, link, &forward, files, notes)?) } else { None };
         let reverse_controller = match &backward {
             Some(config) => {
                 let own = link.reverse.as_ref().and_then(|reverse| reverse.controller.as_ref());
@@ -182,11 +183,11 @@ fn ends<'a>(key: &str, link: &'a Link) -> Result<(&'a str, &'a str, bool), Scena
 fn forward_config(
     key: &str,
     link: &Link,
-    base: &Path,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<LinkConfig, ScenarioError> {
     let network = link.network.as_ref();
-    let rate = rate(key, link.rate, link.trace.as_ref(), base)?;
+    let rate = rate(key, link.rate, link.trace.as_ref(), files)?;
     let rate = rate.or(network.map(|network| network.rate.into())).ok_or_else(|| {
         let expected = "a rate such as \"2 Mbit/s\", a `trace` or a `network`";
         ScenarioError::missing(format!("{key}.rate"), expected)
@@ -202,7 +203,7 @@ fn forward_config(
         delay: delay.unwrap_or_default(),
         limit: queue_limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
         mark_at: link.mark_at,
-        impairment: impairment(&format!("{key}.loss"), &link.loss, base, notes)?,
+        impairment: impairment(&format!("{key}.loss"), &link.loss, files, notes)?,
         damaged: link.damaged.0,
         netem: netem(&format!("{key}.netem"), link.netem.as_ref())?,
         delay_variation: None,
@@ -210,19 +211,19 @@ fn forward_config(
     };
     config.delay_variation =
         delay_variation(key, link.delay_variation, nominal(&config), config.netem.is_some())?;
-    with_delay_trace(key, config, link.delay_trace.as_ref(), link.delay, base)
+    with_delay_trace(key, config, link.delay_trace.as_ref(), link.delay, files)
 }
 
 fn reverse_config(
     key: &str,
     link: &Link,
     forward: &LinkConfig,
-    base: &Path,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<LinkConfig, ScenarioError> {
     let key = format!("{key}.reverse");
     let changes = link.reverse.clone().unwrap_or_default();
-    let rate = match rate(&key, changes.rate, changes.trace.as_ref(), base)? {
+    let rate = match rate(&key, changes.rate, changes.trace.as_ref(), files)? {
         Some(rate) => with_bucket(&key, rate, changes.token_bucket)?,
         None if changes.token_bucket.is_some() && link.trace.is_none() => {
             with_bucket(&key, nominal(forward).into(), changes.token_bucket)?
@@ -243,7 +244,7 @@ fn reverse_config(
         delay: changes.delay.map_or(forward.delay, |delay| delay.0),
         limit: changes.queue.map_or(forward.limit, queue_limit),
         mark_at: changes.mark_at.or(forward.mark_at),
-        impairment: impairment(&format!("{key}.loss"), &changes.loss, base, notes)?,
+        impairment: impairment(&format!("{key}.loss"), &changes.loss, files, notes)?,
         damaged: changes.damaged.0,
         netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
         delay_variation: None,
@@ -251,7 +252,7 @@ fn reverse_config(
     };
     config.delay_variation =
         delay_variation(&key, changes.delay_variation, nominal(&config), config.netem.is_some())?;
-    with_delay_trace(&key, config, changes.delay_trace.as_ref(), changes.delay, base)
+    with_delay_trace(&key, config, changes.delay_trace.as_ref(), changes.delay, files)
 }
 
 /// The rate of a link at the start; the mean rate of a trace.
@@ -281,14 +282,14 @@ fn rate(
     key: &str,
     rate: Option<Rate>,
     trace: Option<&RateTrace>,
-    base: &Path,
+    files: &Files,
 ) -> Result<Option<LinkRate>, ScenarioError> {
     match (rate, trace) {
         (None, None) => Ok(None),
         (Some(Rate(rate)), None) => positive(&format!("{key}.rate"), rate).map(|rate| Some(rate.into())),
         (None, Some(trace)) => {
             let key = format!("{key}.trace.file");
-            let text = read(&key, base, &trace.file)?;
+            let text = files.read(&key, &trace.file)?;
             let wrong = |error| {
                 let file = quoted(&trace.file.display().to_string());
                 let hint = other_format(trace.format, &text);
@@ -305,7 +306,7 @@ fn rate(
                     let heavy = DeliveryTrace::parse(&text).map_err(wrong)?;
                     match &trace.light {
                         Some(file) => {
-                            load_dependent(&key.replace("file", "light"), heavy, file, trace, base)?
+                            load_dependent(&key.replace("file", "light"), heavy, file, trace, files)?
                         }
                         None => heavy.into(),
                     }
@@ -351,9 +352,9 @@ fn load_dependent(
     heavy: DeliveryTrace,
     file: &Path,
     trace: &RateTrace,
-    base: &Path,
+    files: &Files,
 ) -> Result<LinkRate, ScenarioError> {
-    let text = read(key, base, file)?;
+    let text = files.read(key, file)?;
     let idle = trace.idle.map(|idle| idle.0).unwrap_or_default();
     let found = LoadDependentTrace::parse(heavy, &text, idle).map_err(|error| {
         let file = quoted(&file.display().to_string());
@@ -403,7 +404,7 @@ fn check_flow_event(key: &str, event: &Event) -> Result<(), ScenarioError> {
 pub(super) fn plan_events(
     scenario: &Scenario,
     links: &[LinkPlan],
-    base: &Path,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<EventPlan>, ScenarioError> {
     let mut plans = Vec::new();
@@ -455,7 +456,7 @@ pub(super) fn plan_events(
         let delay = event.delay.map(|delay| delay.0);
         let loss = event.loss.as_ref();
         let losses_start_anywhere = loss.is_some_and(recordings::starts_anywhere);
-        let loss = loss.map(|loss| impairment(&format!("{key}.loss"), loss, base, notes)).transpose()?;
+        let loss = loss.map(|loss| impairment(&format!("{key}.loss"), loss, files, notes)).transpose()?;
         let (up, when_down) = (event.up, event.when_down);
         plans.extend(targets.into_iter().map(|link| EventPlan {
             at,

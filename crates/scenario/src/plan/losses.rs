@@ -1,6 +1,5 @@
 //! Loss models, made ready to run.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
@@ -11,15 +10,16 @@ use whimbrel_netsim::trace::LossTrace;
 use whimbrel_units::{Duration, Instant};
 
 use super::notes::Note;
-use super::{quoted, read, unreadable};
+use super::quoted;
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::link::{Loss, RecordingStart};
 
 /// The impairment that `loss`, at `key`, describes; notes for a reader of the results go to `notes`.
 pub(super) fn impairment(
     key: &str,
     loss: &Loss,
-    base: &Path,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Impairment, ScenarioError> {
     check_start(&format!("{key}.start"), loss.recording())?;
@@ -68,7 +68,7 @@ pub(super) fn impairment(
                 let expected = "nothing: a file covers as many packets as it has marks";
                 return Err(ScenarioError::invalid(format!("{key}.length"), length, expected));
             }
-            let (lost, length) = mask(&format!("{key}.file"), base, file)?;
+            let (lost, length) = mask(&format!("{key}.file"), files, file)?;
             Impairment::Mask { lost, length, repeats: *repeat }
         }
         Loss::Mask { .. } => {
@@ -76,7 +76,7 @@ pub(super) fn impairment(
         }
         Loss::Trace { file, length, repeat, .. } => {
             let key = format!("{key}.file");
-            let text = read(&key, base, file)?;
+            let text = files.read(&key, file)?;
             let trace = LossTrace::parse(&text, length.map(|length| length.0), *repeat);
             Impairment::Trace(trace.map_err(|error| {
                 let file = quoted(&file.display().to_string());
@@ -84,7 +84,7 @@ pub(super) fn impairment(
             })?)
         }
         Loss::Capture { file, port, repeat, .. } => {
-            Impairment::Trace(captured(&format!("{key}.file"), base, file, *port, *repeat, notes)?)
+            Impairment::Trace(captured(&format!("{key}.file"), files, file, *port, *repeat, notes)?)
         }
     };
     match impairment.check() {
@@ -105,8 +105,8 @@ pub(super) fn check_start(key: &str, recording: Option<(RecordingStart, bool)>) 
 }
 
 /// The packets that a file of zeros and ones loses, and the number that it covers.
-fn mask(key: &str, base: &Path, file: &Path) -> Result<(Vec<u64>, u64), ScenarioError> {
-    let text = read(key, base, file)?;
+fn mask(key: &str, files: &Files, file: &Path) -> Result<(Vec<u64>, u64), ScenarioError> {
+    let text = files.read(key, file)?;
     let wrong =
         |expected: String| Err(ScenarioError::invalid(key, quoted(&file.display().to_string()), expected));
     let (mut lost, mut length) = (Vec::new(), 0);
@@ -127,7 +127,7 @@ fn mask(key: &str, base: &Path, file: &Path) -> Result<(Vec<u64>, u64), Scenario
 /// The losses of a capture's stream.
 fn captured(
     key: &str,
-    base: &Path,
+    files: &Files,
     file: &Path,
     port: Option<u16>,
     repeats: bool,
@@ -135,9 +135,7 @@ fn captured(
 ) -> Result<LossTrace, ScenarioError> {
     let name = file.display().to_string();
     let wrong = |expected: String| ScenarioError::invalid(key, quoted(&name), expected);
-    let path = base.join(file);
-    let open = File::open(&path).map_err(|error| wrong(unreadable(&path, &error)))?;
-    let recording = losses(BufReader::new(open), port)
+    let recording = losses(BufReader::new(files.open(key, file)?), port)
         .map_err(|error| wrong(format!("a pcap or pcapng file ({error})")))?
         .ok_or_else(|| {
             let to = port.map(|port| format!(" to port {port}")).unwrap_or_default();

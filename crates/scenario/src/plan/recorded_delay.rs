@@ -1,16 +1,14 @@
 //! Recorded delays and token buckets, checked.
 
-use std::path::Path;
-
 use whimbrel_netsim::trace::DelayTrace as Recorded;
 use whimbrel_netsim::{LinkConfig, LinkRate, TokenBucketConfig};
 use whimbrel_units::DataRate;
 
 use super::links::positive;
-use super::{quoted, read};
-use crate::ScenarioError;
+use super::quoted;
 use crate::quantity::Time;
 use crate::recorded_delay::{DelayTrace, TokenBucket};
+use crate::{Files, ScenarioError};
 
 /// The link at `key` with the delays of a file, in place of a `delay`.
 pub(super) fn with_delay_trace(
@@ -18,7 +16,7 @@ pub(super) fn with_delay_trace(
     config: LinkConfig,
     trace: Option<&DelayTrace>,
     delay: Option<Time>,
-    base: &Path,
+    files: &Files,
 ) -> Result<LinkConfig, ScenarioError> {
     let Some(trace) = trace else { return Ok(config) };
     let key = format!("{key}.delay_trace");
@@ -31,7 +29,7 @@ pub(super) fn with_delay_trace(
         return Err(ScenarioError::invalid(key, "{...}", format!("one of {name} and `delay_trace`")));
     }
     let key = format!("{key}.file");
-    let text = read(&key, base, &trace.file)?;
+    let text = files.read(&key, &trace.file)?;
     match Recorded::parse(&text, trace.repeat) {
         Ok(recorded) => Ok(config.with_recorded_delays(recorded)),
         Err(error) => {

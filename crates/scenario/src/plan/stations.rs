@@ -7,8 +7,9 @@ use whimbrel_units::Instant;
 use whimbrel_wifi::Random;
 use whimbrel_wifi::mobility::{Area, Path, Position, Presence, RandomWaypoint, Start, setdest};
 
-use super::{Note, copies, quoted, read};
+use super::{Note, copies, quoted};
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::place::{self, Layout, Mobility};
 use crate::positions::{self, PositionError, Track};
 use crate::{Node, Scenario};
@@ -72,7 +73,7 @@ pub(super) fn plan(
     scenario: &Scenario,
     wifi: &str,
     map: Option<Area>,
-    base: &FilePath,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<StationPlan>, ScenarioError> {
     let mut stations = Vec::new();
@@ -81,7 +82,7 @@ pub(super) fn plan(
         let key = format!("node[{position}]");
         let count = copies(node.count).len();
         if node.wifi.as_deref() == Some(wifi) {
-            let movements = movements(&key, node, count, map, base, notes)?;
+            let movements = movements(&key, node, count, map, files, notes)?;
             for (copy, movement) in movements.into_iter().enumerate() {
                 if let (Some(map), Some(path)) = (map, movement.fixed()) {
                     check_inside(&key, node, path, map)?;
@@ -156,7 +157,7 @@ pub(super) fn movements(
     node: &Node,
     count: usize,
     map: Option<Area>,
-    base: &FilePath,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Movement>, ScenarioError> {
     let position = node.position.map(|point| finite(&format!("{key}.position"), point)).transpose()?;
@@ -169,7 +170,9 @@ pub(super) fn movements(
             let expected = "either `position` or `mobility`: a movement has positions of its own";
             Err(ScenarioError::invalid(format!("{key}.position"), point, expected))
         }
-        (Some(mobility), None, None) => mobile(&format!("{key}.mobility"), mobility, count, map, base, notes),
+        (Some(mobility), None, None) => {
+            mobile(&format!("{key}.mobility"), mobility, count, map, files, notes)
+        }
         (None, Some(layout), position) => {
             layout_of(&format!("{key}.layout"), layout, position.unwrap_or_default(), count, map)
         }
@@ -216,7 +219,7 @@ fn mobile(
     mobility: &Mobility,
     count: usize,
     map: Option<Area>,
-    base: &FilePath,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Movement>, ScenarioError> {
     match mobility {
@@ -246,17 +249,17 @@ fn mobile(
             Ok(vec![Movement::RandomWaypoint(model); count])
         }
         Mobility::Sumo { file, id } => {
-            let tracks = positions::parse_sumo(&read(&format!("{key}.file"), base, file)?);
+            let tracks = positions::parse_sumo(&files.read(&format!("{key}.file"), file)?);
             choose(key, file, tracks, id.as_deref(), count)
         }
         Mobility::Csv { file, id, gap } => {
-            let text = read(&format!("{key}.file"), base, file)?;
+            let text = files.read(&format!("{key}.file"), file)?;
             choose(key, file, positions::parse_csv(&text, gap.map(|gap| gap.0)), id.as_deref(), count)
         }
         Mobility::Setdest { file, first } => {
             let file_key = format!("{key}.file");
             let name = || quoted(&file.display().to_string());
-            let paths = setdest::parse(&read(&file_key, base, file)?, map).map_err(|error| {
+            let paths = setdest::parse(&files.read(&file_key, file)?, map).map_err(|error| {
                 ScenarioError::invalid(&file_key, name(), format!("a movement file ({error})"))
             })?;
             let from = paths.partition_point(|(number, _)| number < first);

@@ -1,7 +1,5 @@
 //! 802.11 media, resolved.
 
-use std::path::Path as FilePath;
-
 use whimbrel_netsim::medium::{
     ArpConfig, InfrastructureConfig, QosConfig, QosMedium, StationRole, WifiConfig, WifiMedium,
 };
@@ -26,6 +24,7 @@ use super::{Names, Note, quoted};
 use crate::Scenario;
 use crate::controller::{self, ControllerPlan};
 use crate::error::ScenarioError;
+use crate::files::Files;
 use crate::quantity;
 use crate::wifi::{
     Antenna, AodvRules, Fading, Interference, MacRules, Propagation, Routing, RoutingTiming, Wifi,
@@ -190,12 +189,12 @@ impl WifiPlan {
 
 pub(super) fn plan(
     scenario: &Scenario,
-    base: &FilePath,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<WifiPlan>, ScenarioError> {
     stations::check(scenario)?;
     Names::collect("wifi", scenario.wifi.iter().map(|wifi| (wifi.name.as_str(), None)))?;
-    let plan = |(position, wifi)| one(scenario, &format!("wifi[{position}]"), wifi, base, notes);
+    let plan = |(position, wifi)| one(scenario, &format!("wifi[{position}]"), wifi, files, notes);
     scenario.wifi.iter().enumerate().map(plan).collect()
 }
 
@@ -203,11 +202,11 @@ fn one(
     scenario: &Scenario,
     key: &str,
     wifi: &Wifi,
-    base: &FilePath,
+    files: &Files,
     notes: &mut Vec<Note>,
 ) -> Result<WifiPlan, ScenarioError> {
     let map = wifi.area.map(|size| stations::area(&format!("{key}.area"), Some(size), None)).transpose()?;
-    let stations = stations::plan(scenario, &wifi.name, map, base, notes)?;
+    let stations = stations::plan(scenario, &wifi.name, map, files, notes)?;
     if stations.is_empty() {
         let expected = format!("the name of a medium that nodes join by `wifi = \"{}\"`", wifi.name);
         return Err(ScenarioError::invalid(format!("{key}.name"), quoted(&wifi.name), expected));
