@@ -19,7 +19,6 @@ mod commands;
 mod exit;
 mod interrupt;
 mod lines;
-mod live;
 mod print;
 mod progress;
 mod quantity;

@@ -14,9 +14,11 @@
 //! A value that does not exist (the delay of a flow that received nothing) is NaN.
 
 mod csv;
+mod json;
 mod table;
 
 pub use csv::{csv, write_csv};
+pub use json::{columns, json};
 pub use table::{Column, Table, Words};
 
 use std::io;

@@ -26,8 +26,8 @@ pub fn document(recording: &Recording) -> String {
     page(&recording.json())
 }
 
-/// The page that takes its recording from the server that sends it.
-pub(crate) fn live_page() -> String {
+/// The page that takes its recording from the server that sends it, or in messages from the page around it.
+pub fn live_page() -> String {
     page(&Value::Null)
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use crate::document::document;
-use crate::recording::{Position, Recording};
+use crate::recording::{Event, Position, Recording};
 
 /// A recording that grows. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -46,13 +46,7 @@ impl Feed {
     /// new. Somebody who knows nothing gets everything.
     pub(crate) fn event(&self, known: &mut Option<Position>) -> Option<String> {
         let recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = recording.position();
-        if *known == Some(now) {
-            return None;
-        }
-        let more = known.and_then(|known| recording.since(known));
-        *known = Some(now);
-        let (kind, data) = more.map_or_else(|| ("all", recording.json()), |more| ("more", more));
+        let Event { kind, recording: data } = recording.event(known)?;
         // JSON has no line feed outside of strings, and none inside of them.
         Some(format!("event: {kind}\ndata: {data}\n\n"))
     }

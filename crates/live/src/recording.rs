@@ -121,9 +121,18 @@ pub struct Recording {
     position: Position,
 }
 
+/// A message to a page about a recording.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Event {
+    /// `all` or `more`.
+    pub kind: &'static str,
+    /// All of the recording, or additions.
+    pub recording: Value,
+}
+
 /// A reader's position in a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Position {
+pub struct Position {
     schema: u64,
     samples: u64,
     marks: u64,
@@ -256,8 +265,17 @@ impl Recording {
         self.position.schema += 1;
     }
 
-    pub(crate) fn position(&self) -> Position {
-        self.position
+    /// The next event for a page that knows the recording up to a position, if there is anything new. A page
+    /// that knows nothing gets everything.
+    pub fn event(&self, known: &mut Option<Position>) -> Option<Event> {
+        let now = self.position;
+        if *known == Some(now) {
+            return None;
+        }
+        let more = known.and_then(|known| self.since(known));
+        *known = Some(now);
+        let (kind, recording) = more.map_or_else(|| ("all", self.json()), |more| ("more", more));
+        Some(Event { kind, recording })
     }
 
     /// All of it, as the page reads it.

@@ -121,7 +121,7 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
     use whimbrel_emu::session::{self, Ending};
 
     use crate::commands::run_scenario::output::OutputDirectory;
-    use crate::commands::run_scenario::{read_plan, tables};
+    use crate::commands::run_scenario::read_plan;
     use crate::print;
 
     let plan = read_plan(&args.scenario, &args.set)?;
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
         summary::warnings(&plan, &outcome, args.late).iter().for_each(print::note);
     }
     if args.json {
-        let mut json = tables::json(&outcome.record, &plan, settings.seed);
+        let mut json = whimbrel_lab::record::json(&outcome.record, &plan.title, settings.seed);
         json["emulation"] = summary::json(&outcome);
         print::line(serde_json::to_string(&json)?)?;
     }

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::ProgressBar;
+use whimbrel_lab::record::json;
 use whimbrel_lab::{Document, Plan, Record, Run};
 use whimbrel_units::Instant;
 
@@ -90,7 +91,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         output.write(&record, args.parquet)?;
     }
     if args.json {
-        print::line(serde_json::to_string(&tables::json(&record, &plan, seed))?)?;
+        print::line(serde_json::to_string(&json(&record, &plan.title, seed))?)?;
     } else {
         print::line(tables::text(&record, &plan, seed)?.trim_end())?;
     }
@@ -179,7 +180,7 @@ fn simulate(
         qlogs.finish()?;
     }
     if let Some(page) = page {
-        page.write(&run, plan, seed)?;
+        page.write(&run, seed)?;
     }
     Ok(Some(run.into_record()))
 }

@@ -98,7 +98,8 @@ const startPage = (recording, isLive) => {
     document.title = recording.title;
     element("title").textContent = recording.title;
     element("facts").textContent = [...recording.facts, recording.tracks.length > 1 ? counted(recording.tracks.length, "track") : ""].filter(Boolean).join(", ");
-    element("save").hidden = element("follow").hidden = !isLive;
+    element("follow").hidden = !isLive;
+    element("save").hidden = !isLive || !location.protocol.startsWith("http");
     element("screen").hidden = !isLive || !recording.video;
     element("save").href = `recording.html${location.search}`; // with the token, if one is needed
   };
@@ -332,25 +333,45 @@ const refuse = (text) => {
   element("empty").hidden = false;
   element("empty").textContent = text;
 };
+// Shows a recording that comes in parts.
+const makeReceiver = () => {
+  let page = null;
+  return {
+    all: (given) => {
+      const whole = makeRecording(given);
+      element("empty").hidden = true;
+      element("page").hidden = false;
+      if (page) page.replace(whole);
+      else page = startPage(whole, true);
+      page.say("");
+    },
+    more: (given) => page.grow(given),
+    say: (text) => (page ? page.say(text) : refuse(text)),
+  };
+};
 // Takes the recording from the server that sent this page.
 const listen = () => {
-  let page = null;
+  const receiver = makeReceiver();
   const source = new EventSource(`events${location.search}`);
-  source.addEventListener("all", (event) => {
-    const whole = makeRecording(JSON.parse(event.data));
-    element("empty").hidden = true;
-    element("page").hidden = false;
-    if (page) page.replace(whole);
-    else page = startPage(whole, true);
-    page.say("");
-  });
-  source.addEventListener("more", (event) => page.grow(JSON.parse(event.data)));
-  source.addEventListener("error", () => (page ? page.say("The program does not answer; the page tries again.") : refuse("The program does not answer; the page tries again.")));
+  for (const kind of ["all", "more"]) source.addEventListener(kind, (event) => receiver[kind](JSON.parse(event.data)));
+  source.addEventListener("error", () => receiver.say("The program does not answer; the page tries again."));
 };
+// Takes the recording in messages from the page around this one.
+const hear = () => {
+  const receiver = makeReceiver();
+  addEventListener("message", ({ source, data }) => {
+    if (source === parent && (data.kind === "all" || data.kind === "more")) receiver[data.kind](data.recording);
+  });
+  parent.postMessage({ ready: true }, "*");
+};
+
+// A page around this one, which makes room for all of it.
+if (parent !== window) new ResizeObserver(() => parent.postMessage({ height: document.documentElement.offsetHeight }, "*")).observe(document.documentElement);
 
 const given = element("data").textContent;
 if (given === "null") {
   if (location.protocol.startsWith("http")) listen();
+  else if (parent !== window) hear();
   else refuse("This page contains no recording.");
 } else {
   const recorded = readRecording(given);

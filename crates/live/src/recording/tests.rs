@@ -11,7 +11,7 @@ fn two() -> (Recording, SeriesId, TrackId) {
 fn additions_are_what_the_whole_has_more() {
     let (mut recording, sent, track) = two();
     recording.push(0.5, &[(sent, 1_234_567.0)]);
-    let known = recording.position();
+    let known = recording.position;
     recording.push(1.0, &[]);
     recording.push(1.5, &[(sent, 0.0123456)]);
     recording.mark(1.2, track, "handover");
@@ -28,7 +28,7 @@ fn additions_are_what_the_whole_has_more() {
     let all = recording.json();
     assert_eq!(all["series"][0]["values"], json!([1_234_600, null, 0.012346]));
     assert_eq!(all["times"], json!([0.5, 1.0, 1.5]));
-    let nothing = recording.since(recording.position()).expect("the same series");
+    let nothing = recording.since(recording.position).expect("the same series");
     assert_eq!(nothing, json!({ "rows": [], "marks": [], "sentences": [] }));
 }
 
@@ -36,7 +36,7 @@ fn additions_are_what_the_whole_has_more() {
 fn a_new_series_has_holes_before_and_needs_the_whole() {
     let (mut recording, sent, track) = two();
     recording.push(0.5, &[(sent, 1.0)]);
-    let known = recording.position();
+    let known = recording.position;
     let other = recording.series(track, Panel::Rate, "delivered");
     recording.push(1.0, &[(sent, 2.0), (other, 3.0)]);
     assert_eq!(recording.since(known), None);
@@ -47,7 +47,7 @@ fn a_new_series_has_holes_before_and_needs_the_whole() {
 #[test]
 fn a_long_time_and_many_connections_take_bounded_memory() {
     let (mut recording, sent, _) = two();
-    let known = recording.position();
+    let known = recording.position;
     for n in 0..2 * MAX_SAMPLES {
         recording.push(n as f64, &[(sent, n as f64)]);
     }

@@ -11,12 +11,12 @@ use whimbrel_emu::session::Observer;
 use whimbrel_lab::Plan;
 use whimbrel_lab::runner::Emulation;
 use whimbrel_lab::watch::Watch;
+use whimbrel_live::simulation::Network;
 use whimbrel_live::{Feed, Recording, server};
 
 use super::EmulateArgs;
 use super::view::View;
 use crate::commands::run_scenario::capture::CaptureFile;
-use crate::live::Network;
 use crate::print;
 
 /// Watches an emulation.

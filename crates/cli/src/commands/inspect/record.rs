@@ -194,7 +194,7 @@ impl StoredRecord {
             .record
             .tables()
             .iter()
-            .map(|table| (table.name().to_owned(), tables::columns(table)))
+            .map(|table| (table.name().to_owned(), whimbrel_lab::record::columns(table)))
             .collect();
         json!({ "key": self.key, "about": self.about, "tables": tables })
     }

@@ -2,36 +2,13 @@
 
 use std::fmt::{self, Write as _};
 
-use serde_json::{Map, Value, json};
-use whimbrel_lab::record::{Column, Table as Columns};
+use whimbrel_lab::record::Table as Columns;
 use whimbrel_lab::{Plan, Record};
 use whimbrel_units::DataRate;
 
 use super::account;
 use crate::lines::wrapped;
 use crate::table::{Table, width};
-
-/// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
-pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
-    let tables: Map<String, Value> =
-        record.tables().iter().map(|table| (table.name().to_owned(), columns(table))).collect();
-    json!({ "title": plan.title, "seed": seed, "tables": tables })
-}
-
-/// The columns of a table by name.
-pub(crate) fn columns(table: &Columns) -> Value {
-    let values = |column: &Column| match column {
-        Column::Float(values) => Value::from(values.iter().map(|value| json!(value)).collect::<Vec<_>>()),
-        Column::Integer(values) => json!(values),
-        Column::Text(words) => json!(words.iter().collect::<Vec<_>>()),
-    };
-    table
-        .columns()
-        .iter()
-        .map(|(name, column)| ((*name).to_owned(), values(column)))
-        .collect::<Map<_, _>>()
-        .into()
-}
 
 /// The totals of flows, links and stations, as text.
 pub(crate) fn text(record: &Record, plan: &Plan, seed: u64) -> Result<String, fmt::Error> {

@@ -1,13 +1,14 @@
-//! Feeds the samples of a scenario's flows, links and stations to the live page.
+//! The page of a simulated run: samples of its flows, links and stations, and the replay of its stations.
 
 use std::collections::VecDeque;
 
-use whimbrel_lab::Plan;
+use whimbrel_inspect::explain::{Cause, Explainer, Halt, Interval};
 use whimbrel_lab::scenario::EventPlan;
 use whimbrel_lab::watch::{CellGap, FlowSample, Sample};
-use whimbrel_live::explain::{Cause, Explainer, Halt, Interval};
-use whimbrel_live::{Panel, Recording, SeriesId, TrackId};
+use whimbrel_lab::{Plan, Run};
 use whimbrel_units::Instant;
+
+use crate::recording::{Panel, Recording, SeriesId, TrackId};
 
 /// Flows, and queues of links and stations, that are shown at most.
 const MAX_FLOWS: usize = 48;
@@ -22,8 +23,33 @@ const GAP_TOLD: f64 = 5.0;
 /// Time in seconds after which a gap of a cell that goes on has its mark.
 const GAP_MARKED: f64 = 2.0;
 
+/// The page of a run that has recorded its replay.
+pub fn recording(run: &Run<'_>, seed: u64) -> Recording {
+    let plan = run.plan();
+    let mut recording = titled(plan, seed);
+    let mut network = Network::new(&mut recording, plan, run.samples());
+    network.mark_links(&mut recording, plan, run.link_events());
+    let gaps = run.cell_gaps();
+    for sample in run.samples() {
+        network.push(&mut recording, sample, &gaps);
+    }
+    if let Some(scene) = run.replay() {
+        recording.scene(scene);
+    }
+    recording
+}
+
+/// An empty recording with the title of a scenario, its length and the seed.
+pub fn titled(plan: &Plan, seed: u64) -> Recording {
+    let title = if plan.title.is_empty() { "a run" } else { &plan.title };
+    let mut recording = Recording::new(title);
+    recording.fact(format!("{} s", (plan.end.as_secs_f64() * 1e3).round() / 1e3));
+    recording.fact(format!("seed {seed}"));
+    recording
+}
+
 /// The tracks of a network.
-pub(crate) struct Network {
+pub struct Network {
     flows: Vec<Flow>,
     network: TrackId,
     /// Positions of the links and stations that are shown.
@@ -54,7 +80,7 @@ type Row = Vec<(SeriesId, f64)>;
 impl Network {
     /// Adds the tracks to a recording. Of many links and stations those are shown that did most in the
     /// samples, if there are any yet.
-    pub(crate) fn new(recording: &mut Recording, plan: &Plan, samples: &[Sample]) -> Self {
+    pub fn new(recording: &mut Recording, plan: &Plan, samples: &[Sample]) -> Self {
         let mut order: Vec<usize> = (0..plan.flows.len()).collect();
         order.sort_by_key(|&flow| plan.flows[flow].background);
         order.truncate(MAX_FLOWS);
@@ -89,7 +115,7 @@ impl Network {
     }
 
     /// Adds a sample. `gaps` are the times without a cell, also later ones.
-    pub(crate) fn push(&mut self, recording: &mut Recording, sample: &Sample, gaps: &[CellGap]) {
+    pub fn push(&mut self, recording: &mut Recording, sample: &Sample, gaps: &[CellGap]) {
         let at = sample.at.as_secs_f64();
         let length = sample.length.as_secs_f64();
         let mut row = Row::new();
@@ -129,7 +155,7 @@ impl Network {
     }
 
     /// Marks the changes of links.
-    pub(crate) fn mark_links(&self, recording: &mut Recording, plan: &Plan, events: &[EventPlan]) {
+    pub fn mark_links(&self, recording: &mut Recording, plan: &Plan, events: &[EventPlan]) {
         for event in events.iter().filter(|event| event.at < plan.end) {
             let name = &plan.links[event.link].name;
             let change = match (event.up, event.rate) {
