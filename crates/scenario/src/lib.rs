@@ -56,6 +56,7 @@ mod netem;
 pub mod network;
 pub mod networks;
 pub mod place;
+pub mod places;
 mod plan;
 pub mod positions;
 pub mod quantity;
