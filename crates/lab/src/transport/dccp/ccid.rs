@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
+use serde_json::{Value, json};
 use whimbrel_proto::Ccid;
 
 use super::configuration::mechanisms;
@@ -56,12 +57,14 @@ impl JsonSchema for CcidKey {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "CCID by its number or name.",
-            "anyOf": [
-                { "type": "integer", "minimum": 0, "maximum": 255 },
-                { "type": "string" },
-            ],
-        })
+        let registry = mechanisms();
+        let mut ccids: Vec<Ccid> = registry.ccids().collect();
+        ccids.sort();
+        let number = |ccid: Ccid| {
+            let name = registry.mechanism(ccid).map_or("", |mechanism| mechanism.name());
+            json!({ "const": ccid.0, "title": format!("{name} ({})", ccid.0) })
+        };
+        let forms: Vec<Value> = ccids.into_iter().map(number).chain([json!({ "type": "string" })]).collect();
+        json_schema!({ "description": "CCID by its number or name.", "anyOf": forms })
     }
 }
