@@ -19,7 +19,6 @@ def page(cells: report.Cells, frames: int) -> str:
     lateness = max(run["lateness"] for runs in cells.values() for run in runs)
     return TEXT.read_text(encoding="utf-8").format(
         decodable=_joined(report.by_path(cells, budget, "decodable") for budget in budgets),
-        complete=_joined(report.by_path(cells, budget, "complete") for budget in budgets),
         costs="\n".join(report.costs(cells)),
         downloads=_section("Goodput of the downloads, Mbit/s", downloads),
         pictures=_section("Picture quality, frozen while nothing comes", pictures),
