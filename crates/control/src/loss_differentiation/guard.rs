@@ -48,7 +48,7 @@ impl GuardConfig {
     /// video of 1.3 Mbit/s with its repair of 5 % of losses needs 1.9 (RFC 5348, Section 3.1).
     ///
     /// A radio that loses 20 % of the packets is usable with repair. The path that the limit protects has a
-    /// queue of two packets, in which `standing` sees no delay: eight flows of it there lose a third.
+    /// queue of two packets, in which `standing` sees no delay: eight flows of it there lose 29 %.
     pub fn of(scheme: Scheme) -> Self {
         match scheme {
             Scheme::Standing => Self {
