@@ -220,7 +220,7 @@ def test_a_video_is_carried_without_a_camera(tmp_path: Path) -> None:
     guide.write_text(f"```sh\nbash -eu trial.sh > trial.log\n```\n{rest}\n")
     shell.all_of(guide)
     assert (tmp_path / "trial.log").read_text().endswith("complete\n")
-    assert len(shell.run) == 5
+    assert len(shell.run) == 3
 
 
 def test_the_pages_by_task_begin_with_a_command_and_are_linked() -> None:
