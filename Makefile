@@ -23,7 +23,8 @@
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
 #   make picture  the recording of the live page in README.md, by chromium and ffmpeg: docs/images/live-view.webp
-#   make docs    the documentation site, into out/docs: pages, papers, notebooks, references
+#   make docs    the documentation site, into out/docs: pages, papers, notebooks, references, the playground
+#   make playground  the laboratory in a browser, as one page: out/playground/index.html (docs/playground.md)
 #   make validation   compute tests/golden/validation-80211.md, 802.11 against theory and ns-2, in minutes
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
 
@@ -54,7 +55,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-cell -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground
 
 # The first build is a quick one, with the packages and the features that the tour needs. Where `make extension` has built, that is used.
 run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
@@ -125,6 +126,10 @@ validation-check: tools
 # The sans-IO crates must build without an operating system, and import nothing from one.
 wasm: tools
 	scripts/check_wasm.sh
+
+# Without the target for browsers it is skipped; under REQUIRE_ALL=1 it fails.
+playground: tools
+	$(PYTHON) scripts/build_playground.py $(OUT)/playground
 
 rust-tests: tools
 	echo "== Rust tests"
@@ -243,11 +248,11 @@ properties: tools
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
-docs: extension
+docs: extension playground
 	echo "== documents"
 	$(CARGO) doc --quiet --workspace --no-deps --exclude whimbrel-python
 	$(PYTHON) scripts/check_links.py README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs papers
-	$(BIN)/python scripts/build_site.py $(OUT)/docs --rust target/doc
+	$(BIN)/python scripts/build_site.py $(OUT)/docs --rust target/doc --playground $(OUT)/playground
 
 tools:
 	scripts/check_tools.sh

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds the documentation site from docs/, the papers' pages, the notebooks and the docstrings.
 
-Usage: scripts/build_site.py OUT [--rust DIR]
+Usage: scripts/build_site.py OUT [--rust DIR] [--playground DIR]
 
 The navigation is that of docs/index.md: each list there is a group. Every warning is an error, as is a link
-of the built pages without a target. `--rust` adds the crates' documentation to the site.
+of the built pages without a target. `--rust` adds the crates' documentation to the site, `--playground` the playground.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ ITEM = re.compile(r"^\s*(?:[-*]|\d+\.) \[")
 PAGE = re.compile(r"\]\(([^)#\s]+\.(?:md|ipynb))(?:#[^)]*)?\)")
 RUST = "rust"
 """Folder of the crates' documentation in the site."""
+PLAYGROUND = "playground"
+"""Folder of the playground in the site."""
 
 
 def pages() -> dict[Path, str]:
@@ -217,6 +219,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Builds the documentation site.")
     parser.add_argument("out", type=Path)
     parser.add_argument("--rust", type=Path, help="the crates' documentation, target/doc")
+    parser.add_argument("--playground", type=Path, help="the folder that build_playground.py has written")
     given = parser.parse_args()
     out = given.out.resolve()
     work = out.with_name(f".{out.name}-source")
@@ -257,9 +260,14 @@ def main() -> int:
         return code
     if given.rust is not None:
         shutil.copytree(given.rust, out / RUST, copy_function=linked)
+    has_playground = given.playground is not None and given.playground.is_dir()
+    if has_playground:
+        shutil.copytree(given.playground, out / PLAYGROUND)
     found = broken(out)
     if given.rust is None:
         found = [each for each in found if f" {RUST}/" not in each]
+    if not has_playground:
+        found = [each for each in found if f" {PLAYGROUND}/" not in each]
     print("\n".join(found) or f"site: {out / 'index.html'}")
     return 1 if found else 0
 
