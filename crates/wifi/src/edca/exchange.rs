@@ -211,16 +211,35 @@ impl<R: Random> Edca<R> {
         if self.exchange == Exchange::AwaitingAnswer
             && let Some(Opportunity { session, .. }) = self.opportunity
         {
-            self.sessions[session].owes_request = false;
+            let session = &mut self.sessions[session];
+            (session.owes_request, session.unanswered) = (false, 0);
         } else if let Some(Opportunity { session, .. }) = self.opportunity {
             let sent = self.prepared.mpdus.iter();
             let received = sent.filter(|mpdu| block_ack.contains(mpdu.sequence)).count() as u32;
             self.report_rate(now, session, received);
         }
-        if self.conclude(now, |window, report| window.acknowledge(block_ack, limit, report)) {
+        let is_owed = self.conclude(now, |window, report| window.acknowledge(block_ack, limit, report));
+        if is_owed || self.is_request_pending() {
             self.owe_request();
         }
         self.end_exchange(now);
+    }
+
+    /// `true` if requests were given up before the frame that is answered now.
+    fn is_request_pending(&mut self) -> bool {
+        let Some(Opportunity { session, .. }) = self.opportunity else { return false };
+        core::mem::take(&mut self.sessions[session].unanswered) > 0
+    }
+
+    /// A request has no answer. A receiver that is out of reach has none for as long, and each request delays
+    /// what waits for others: at the retry limit there are no more until it answers another frame.
+    fn request_unanswered(&mut self, session: usize) {
+        let limit = self.config.retry_limit;
+        let session = &mut self.sessions[session];
+        session.unanswered = session.unanswered.saturating_add(1);
+        if session.is_gone || limit.is_some_and(|limit| session.unanswered >= limit) {
+            session.owes_request = false;
+        }
     }
 
     fn owe_request(&mut self) {
@@ -304,9 +323,7 @@ impl<R: Random> Edca<R> {
                     self.owe_request();
                 }
             }
-            Exchange::AwaitingAnswer if self.sessions[session].is_gone => {
-                self.sessions[session].owes_request = false;
-            }
+            Exchange::AwaitingAnswer => self.request_unanswered(session),
             _ => {}
         }
         self.widen_window(category);

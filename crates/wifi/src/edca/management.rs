@@ -109,7 +109,7 @@ impl<R: Random> Edca<R> {
             session.window.clear(&mut |packet, was_sent| {
                 withdraw(Withdrawn { packet, category, is_management, was_sent });
             });
-            session.owes_request = false;
+            (session.owes_request, session.unanswered) = (false, 0);
         }
         self.active.iter_mut().for_each(alloc::collections::VecDeque::clear);
         self.backlog = [0; 4];
@@ -133,7 +133,7 @@ impl<R: Random> Edca<R> {
     }
 
     /// A receiver belongs to another station, or to this one again. It is not asked what it has received once
-    /// it is gone, as nobody would answer: requests are repeated without a limit.
+    /// it is gone, as nobody would answer.
     pub fn set_gone(&mut self, receiver: MacAddress, is_gone: bool) {
         for session in self.sessions.iter_mut().filter(|session| session.receiver == receiver) {
             session.is_gone = is_gone;

@@ -138,6 +138,31 @@ fn what_was_given_up_is_announced_by_a_request() {
     assert_eq!(sender.backlog(AccessCategory::BestEffort), 0);
 }
 
+/// A station out of reach does not keep the others from the medium.
+#[test]
+fn requests_without_an_answer_end_at_the_retry_limit() {
+    let (mut sender, mut receiver) = pair(&EdcaConfig { retry_limit: Some(2), ..config() });
+    fill(&mut sender, 0..2);
+    let mut kinds = Vec::new();
+    while let Some((_, ppdu)) = next(&mut sender) {
+        kinds.push(ppdu.frame.kind);
+        assert!(kinds.len() < 20, "{kinds:?}");
+    }
+    use FrameKind::{Aggregate, BlockAckRequest};
+    assert_eq!(kinds, [Aggregate, Aggregate, BlockAckRequest, BlockAckRequest]);
+    // The next answer shows that the receiver is there: it learns where the window begins.
+    fill(&mut sender, 2..4);
+    let sent = next(&mut sender).unwrap();
+    assert_eq!(sequences(&sent.1), [2, 3]);
+    pass(&mut receiver, &sent, &[]);
+    let answer = next(&mut receiver).unwrap();
+    pass(&mut sender, &answer, &[]);
+    let request = next(&mut sender).unwrap();
+    assert_eq!((request.1.frame.kind, request.1.block_ack.start), (BlockAckRequest, 4));
+    pass(&mut receiver, &request, &[]);
+    assert_eq!(delivered(&mut receiver), [2, 3]);
+}
+
 /// Without the block acknowledgement, everything is repeated, or asked for.
 #[test]
 fn a_missed_block_acknowledgement_is_repeated_or_asked_for() {

@@ -23,6 +23,8 @@ pub(super) struct Session {
     pub(super) window: TransmitWindow,
     /// The receiver is to learn where the window begins, or is to be asked what it has received.
     pub(super) owes_request: bool,
+    /// Requests in a row without an answer. At the retry limit the next answered frame is awaited.
+    pub(super) unanswered: u16,
     pub(super) account: Account,
     pub(super) adaptive: Option<Adaptive>,
     /// The packets are management messages.
@@ -48,6 +50,7 @@ impl Session {
             limits,
             window,
             owes_request: false,
+            unanswered: 0,
             account: Account::NEW,
             adaptive: None,
             is_management: false,
