@@ -8,6 +8,7 @@ pub(crate) enum Failure {
     /// Ctrl-C was pressed; all output has been printed.
     Interrupted,
     /// A program that the command ran has ended with this code.
+    #[cfg_attr(not(feature = "laboratory"), allow(dead_code, reason = "emulate runs programs"))]
     Code(i32),
     /// The command line is wrong in a way that only the command itself can see.
     Usage(String),

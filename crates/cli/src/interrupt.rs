@@ -4,6 +4,7 @@ use tokio::sync::broadcast;
 use whimbrel_relay::{Outage, Outages, Stop};
 
 /// Stops at Ctrl-C, from now on and on the current runtime. A second one ends the process.
+#[cfg(feature = "laboratory")]
 pub(crate) fn listen() -> Stop {
     spawn(Termination::default())
 }

@@ -13,39 +13,33 @@
 //!   commands of both languages: the overview and the dispatch read the list, and tests compare it with the
 //!   compiled part.
 
+#[cfg(feature = "laboratory")]
 mod bounded_lines;
 mod command_tree;
 mod commands;
 mod exit;
 mod interrupt;
+#[cfg(feature = "laboratory")]
+mod laboratory;
+#[cfg(feature = "laboratory")]
 mod lines;
+mod overview;
 mod print;
+#[cfg(feature = "laboratory")]
 mod progress;
+#[cfg_attr(not(feature = "laboratory"), allow(dead_code, reason = "relays need few of the quantities"))]
 mod quantity;
 mod security;
 mod service;
+#[cfg(feature = "laboratory")]
 mod table;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{
-    capacity, classify, completion, emulate, fit, inspect, key, man, model, perf, pipe, record, relay,
-    run_scenario, schedule, schema,
-};
+use crate::commands::{completion, key, man, pipe, relay};
 use crate::exit::Failure;
 use crate::print::PrintError;
 pub use quantity::parse_quantity;
-
-/// The overview: what the commands are for, before their list.
-const OVERVIEW: &str = "{about-with-newline}
-  carry    relay: a camera, or any program that sends UDP; pipe: standard input
-  measure  perf: the path to another host; record: the same, for simulations
-  explain  inspect: a capture; classify, fit, capacity: its losses and its Wi-Fi
-  try      run: a network simulated from a file; emulate: real programs over it
-
-{usage-heading} {usage}
-
-{all-args}{after-help}";
 
 /// Another name of `relay`, with the defaults for one program's datagrams.
 const CARRY: &str = "carry";
@@ -58,9 +52,8 @@ const CARRY: &str = "carry";
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    help_template = OVERVIEW,
-    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10\n  \
-                  whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package adds: examples, reproduce, sweep, report, compare, quality, testbed."
+    help_template = overview::TEMPLATE,
+    after_help = overview::EXAMPLES
 )]
 struct Cli {
     #[command(subcommand)]
@@ -74,30 +67,13 @@ enum Command {
     Relay(relay::RelayArgs),
     /// Send standard input to another host, as datagrams.
     Pipe(pipe::PipeArgs),
-    /// Measure rate, losses and delays to another host, like iperf.
-    Perf(perf::PerfArgs),
-    /// Explain a capture file: what each stream did, lost, and why it ended.
-    Inspect(inspect::InspectArgs),
+    #[cfg(feature = "laboratory")]
+    #[command(flatten)]
+    Laboratory(Box<laboratory::Command>),
     /// Make the keys by which two ends know each other.
+    // After perf and inspect.
+    #[command(display_order = 3)]
     Key(key::KeyArgs),
-    /// Simulate a scenario, faster than real time.
-    Run(run_scenario::RunArgs),
-    /// Run real programs over the network of a scenario, in real time.
-    Emulate(emulate::EmulateArgs),
-    /// Say of each loss in a capture whether the radio or congestion lost it.
-    Classify(classify::ClassifyArgs),
-    /// Record a path to another host, for simulations over the same path.
-    Record(record::RecordArgs),
-    /// Find the loss model for a scenario from a capture's losses.
-    Fit(fit::FitArgs),
-    /// Estimate how much a Wi-Fi channel could carry, from its captured frames.
-    Capacity(capacity::CapacityArgs),
-    /// Predict what a handover costs, by a paper's equations.
-    Model(model::ModelArgs),
-    /// Turn a video or a capture into a list of datagrams that perf and scenarios send.
-    Schedule(schedule::ScheduleArgs),
-    /// Print the JSON schema of scenarios.
-    Schema(schema::SchemaArgs),
     /// Print the completion script of a shell.
     Completion(completion::CompletionArgs),
     /// Print a manual page, or write all of them.
@@ -116,20 +92,11 @@ pub fn run(args: Vec<String>) -> i32 {
         }
     };
     let result = match cli.command {
-        Command::Inspect(args) => inspect::run(&args),
-        Command::Perf(args) => perf::run(args),
         Command::Relay(args) => relay::run(args, is_carry),
         Command::Pipe(args) => pipe::run(args),
         Command::Key(args) => key::run(&args),
-        Command::Run(args) => run_scenario::run(&args),
-        Command::Emulate(args) => emulate::run(&args),
-        Command::Classify(args) => classify::run(&args),
-        Command::Record(args) => record::run(args),
-        Command::Fit(args) => fit::run(&args),
-        Command::Capacity(args) => capacity::run(&args),
-        Command::Model(args) => model::run(&args),
-        Command::Schedule(args) => schedule::run(&args),
-        Command::Schema(args) => schema::run(&args),
+        #[cfg(feature = "laboratory")]
+        Command::Laboratory(command) => command.run(),
         Command::Completion(args) => completion::run(&args, Cli::command()),
         Command::Man(args) => man::run(&args, Cli::command()),
     };

@@ -12,7 +12,6 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
-use whimbrel_live::server::Served;
 use whimbrel_relay::text::{printable, shortened};
 
 use background::Background;
@@ -87,7 +86,8 @@ pub(crate) fn note(text: impl Display) {
 }
 
 /// Says where the live page of a program is that ends with what it shows.
-pub(crate) fn live_page(served: &Served) {
+#[cfg(feature = "laboratory")]
+pub(crate) fn live_page(served: &whimbrel_live::server::Served) {
     note(format_args!("live at {served}"));
 }
 

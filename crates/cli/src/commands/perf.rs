@@ -1,6 +1,6 @@
 //! `whimbrel perf`: measures a real path, like iperf.
 
-pub(super) mod handover;
+mod handover;
 mod live;
 mod output;
 

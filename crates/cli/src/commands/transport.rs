@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use clap::Args;
-use whimbrel_net::{Ccid, Dscp, Scheme};
+use clap::{Args, ValueEnum};
+use whimbrel_net::{Ccid, Dscp, Restart, Scheme};
 use whimbrel_relay::address::parse_own;
 use whimbrel_relay::mechanisms;
 use whimbrel_units::Duration;
@@ -68,4 +68,28 @@ pub(super) struct OwnAddress {
     /// Address and port; port 0: any free one [default: port 6511 of all addresses]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_own)]
     pub(super) bind: Option<SocketAddr>,
+}
+
+/// The restart of an end's sender after a freeze.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum RestartRule {
+    /// At the old rate, probing until the receive rate no longer follows.
+    Following,
+    /// At the old rate, probing until the loss event rate indicates a loss: the paper's.
+    LossRate,
+    /// The same, by the rule of the paper's authors' Linux code.
+    AuthorsCode,
+    /// At half of the old rate, after a round-trip time at the initial one.
+    CarefulResume,
+}
+
+impl From<RestartRule> for Restart {
+    fn from(rule: RestartRule) -> Self {
+        match rule {
+            RestartRule::Following => Self::Following,
+            RestartRule::LossRate => Self::LossRate,
+            RestartRule::AuthorsCode => Self::AuthorsCode,
+            RestartRule::CarefulResume => Self::CarefulResume,
+        }
+    }
 }

@@ -2,9 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use whimbrel_measure::perf::Handovers;
-use whimbrel_net::{DataRate, Duration, Lead, PathChange, Restart, RestoreLimit, Silence};
+use whimbrel_net::{DataRate, Duration, Lead, PathChange, RestoreLimit, Silence};
 use whimbrel_units::quantity;
 
+use crate::commands::transport::RestartRule;
 use crate::quantity::{parse_rate, parse_seconds};
 
 #[cfg(test)]
@@ -19,30 +20,6 @@ enum OnMove {
     Keep,
     Reset,
     Restore,
-}
-
-/// The restart of the client's sender after a freeze.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum RestartRule {
-    /// At the old rate, probing until the receive rate no longer follows.
-    Following,
-    /// At the old rate, probing until the loss event rate indicates a loss: the paper's.
-    LossRate,
-    /// The same, by the rule of the paper's authors' Linux code.
-    AuthorsCode,
-    /// At half of the old rate, after a round-trip time at the initial one.
-    CarefulResume,
-}
-
-impl From<RestartRule> for Restart {
-    fn from(rule: RestartRule) -> Self {
-        match rule {
-            RestartRule::Following => Self::Following,
-            RestartRule::LossRate => Self::LossRate,
-            RestartRule::AuthorsCode => Self::AuthorsCode,
-            RestartRule::CarefulResume => Self::CarefulResume,
-        }
-    }
 }
 
 /// Reads a share of the old rate, such as `50%`, or a rate, such as `500k`.

@@ -13,8 +13,9 @@ use whimbrel_rtp::Codec;
 use whimbrel_units::Duration;
 
 use super::{connect, listen, parse_codec, parse_scheduler};
-use crate::commands::perf::handover::RestartRule;
-use crate::commands::transport::{CongestionControl, LossDifferentiation, Marking, OwnAddress, Reordering};
+use crate::commands::transport::{
+    CongestionControl, LossDifferentiation, Marking, OwnAddress, Reordering, RestartRule,
+};
 use crate::exit::Failure;
 use crate::interrupt::outages;
 use crate::quantity::{parse_delay, parse_latency, parse_seconds};
