@@ -22,6 +22,7 @@
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
+#   make other-stacks  congestion control in quinn, repair in quinn and str0m: the examples of two READMEs (examples/other_stacks)
 #   make picture  the recording of the live page in README.md, by chromium and ffmpeg: docs/images/live-view.webp
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references, the playground
 #   make playground  the laboratory in a browser, as one page: out/playground/index.html (docs/playground.md)
@@ -55,7 +56,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-cell -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground other-stacks
 
 # The first build is a quick one, with the packages and the features that the tour needs. Where `make extension` has built, that is used.
 run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
@@ -95,7 +96,7 @@ deny: tools
 	# The dependencies of other systems are checked, too.
 	$(CARGO) fetch --quiet --locked
 	# The workspaces of their own follow the crates that they depend on.
-	for folder in gst fuzz benches/quic_carry benches/sockets; do
+	for folder in gst fuzz benches/quic_carry benches/sockets examples/other_stacks; do
 	  $(CARGO) metadata --quiet --locked --format-version 1 --manifest-path $$folder/Cargo.toml >/dev/null
 	done
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
@@ -297,6 +298,11 @@ publish-check: tools
 	echo "== packages of the library crates"
 	$(PYTHON) scripts/publish_check.py $(BUILD)
 
+# In a workspace of its own, with QUIC and WebRTC: minutes of building.
+other-stacks: tools
+	$(CARGO) clippy --quiet --locked --manifest-path examples/other_stacks/Cargo.toml --all-targets -- -D warnings
+	$(CARGO) test --quiet --locked --manifest-path examples/other_stacks/Cargo.toml
+
 # For `pkg-config --cflags --libs whimbrel`.
 c-library: tools
 	scripts/step.sh "building the C library (takes minutes)" $(OUT)/log/c-library.log \
@@ -309,4 +315,4 @@ c-library: tools
 	sed "s|@PREFIX@|$(abspath $(PREFIX))|; s|@VERSION@|$$version|" crates/capi/whimbrel.pc.in > $(PREFIX)/lib/pkgconfig/whimbrel.pc
 
 clean:
-	rm -rf target $(VENV) $(OUT) fuzz/target gst/target
+	rm -rf target $(VENV) $(OUT) fuzz/target gst/target examples/other_stacks/target
