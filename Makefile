@@ -21,6 +21,7 @@
 #   make netem   the same paths through Linux's tbf and netem, in the guest: out/netem/page.md
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
+#   make release  all that a release has, into out/release/files; STAGES selects some ("relays debian"): docs/install.md
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
 #   make other-stacks  congestion control in quinn, repair in quinn and str0m: the examples of two READMEs (examples/other_stacks)
 #   make picture  the recording of the live page in README.md, by chromium and ffmpeg: docs/images/live-view.webp
@@ -56,7 +57,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-cell -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground other-stacks
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground other-stacks release
 
 # The first build is a quick one, with the packages and the features that the tour needs. Where `make extension` has built, that is used.
 run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
@@ -297,6 +298,11 @@ wheel: setup
 publish-check: tools
 	echo "== packages of the library crates"
 	$(PYTHON) scripts/publish_check.py $(BUILD)
+	$(PYTHON) scripts/release consistency --again --out $(OUT)/test/release
+
+# Builds for hours on two cores: all stages, or STAGES. What is done for this commit is not done again.
+release: tools
+	$(PYTHON) scripts/release $(STAGES)
 
 # In a workspace of its own, with QUIC and WebRTC: minutes of building.
 other-stacks: tools

@@ -1,0 +1,114 @@
+"""A stream through two relays of a program: does it arrive, and how much memory do the relays need?"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SECRET = "a-secret-for-a-trial-of-a-release"  # noqa: S105
+PACKETS = 300
+SIZE = 1_200
+INTERVAL_S = 0.01
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A stream that was carried.
+
+    Attributes:
+        sent: datagrams, after the first that arrived.
+        arrived: of them.
+        memory: the most resident memory of a relay, in bytes; 0 if the system does not tell.
+    """
+
+    sent: int
+    arrived: int
+    memory: int
+
+    def __str__(self) -> str:
+        return f"{self.arrived} of {self.sent} datagrams, {self.memory / 1e6:.1f} MB resident"
+
+
+def carry(command: Sequence[str]) -> Carried:
+    """Carries an encrypted stream over loopback through two relays.
+
+    Raises:
+        TimeoutError: nothing arrives.
+    """
+    ports = free_ports(2)
+    environment = {**os.environ, "WHIMBREL_SECRET": SECRET}
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as camera,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as player,
+    ):
+        player.bind(("127.0.0.1", 0))
+        player.settimeout(0.2)
+        to = f"127.0.0.1:{player.getsockname()[1]}"
+        relays = [
+            [*command, "relay", "server", "--bind", f"127.0.0.1:{ports[0]}", "--to", to],
+            [*command, "relay", "client", f"127.0.0.1:{ports[0]}", "--from", f"127.0.0.1:{ports[1]}"],
+        ]
+        quiet = subprocess.DEVNULL
+        running = [subprocess.Popen(relay, env=environment, stdout=quiet) for relay in relays]
+        try:
+            wait_for_the_first(camera, player, ports[1])
+            arrived = 0
+            for number in range(PACKETS):
+                camera.sendto(number.to_bytes(4) + bytes(SIZE), ("127.0.0.1", ports[1]))
+                time.sleep(INTERVAL_S)
+                arrived += received(player, 0.0)
+            arrived += received(player, 1.0)
+            return Carried(PACKETS, arrived, max(memory(relay.pid) for relay in running))
+        finally:
+            for relay in running:
+                relay.terminate()
+            for relay in running:
+                relay.wait(PATIENCE_S)
+
+
+def free_ports(count: int) -> list[int]:
+    """UDP ports that were free a moment ago."""
+    probes = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [int(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def wait_for_the_first(camera: socket.socket, player: socket.socket, port: int) -> None:
+    """Sends until something arrives, and takes what was on the way."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        camera.sendto(b"first", ("127.0.0.1", port))
+        if received(player, 0.2):
+            received(player, 0.5)
+            return
+    raise TimeoutError(f"nothing has arrived in {PATIENCE_S:.0f} s")
+
+
+def received(player: socket.socket, patience: float) -> int:
+    """How many datagrams arrive, until none does for that time."""
+    player.settimeout(patience)
+    count = 0
+    try:
+        while player.recv(2_000):
+            count += 1
+    except (TimeoutError, BlockingIOError):
+        return count
+    return count
+
+
+def memory(process: int) -> int:
+    """The most resident memory of a process so far, in bytes."""
+    status = Path(f"/proc/{process}/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    peaks = [int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")]
+    return max(peaks, default=0)
