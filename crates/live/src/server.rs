@@ -351,11 +351,19 @@ fn is_own(name: &str) -> bool {
     if literal.parse::<IpAddr>().is_ok() {
         return true;
     }
-    let own = rustix::system::uname().nodename().to_string_lossy().to_ascii_lowercase();
     match name.rsplit_once('.') {
         None => !name.is_empty(),
-        Some((_, last)) => PRIVATE.contains(&last) || name.ends_with(".home.arpa") || name == own,
+        Some((_, last)) => PRIVATE.contains(&last) || name.ends_with(".home.arpa") || name == host_name(),
     }
+}
+
+/// This host's name, in lower case.
+fn host_name() -> String {
+    #[cfg(unix)]
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    let name = std::env::var("COMPUTERNAME").unwrap_or_default();
+    name.to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -374,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_site_of_the_web_does_not_read_the_state_through_a_browser() {
-        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let own = host_name();
         for good in
             ["127.0.0.1:9611", "[::1]:9611", "192.0.2.7", "localhost:9611", &own, &format!("{own}.local:1")]
                 .into_iter()

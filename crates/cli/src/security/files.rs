@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 pub(super) fn folder() -> anyhow::Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")));
+    #[cfg(windows)]
+    let base = base.or_else(|| set("APPDATA"));
     Ok(base
         .context("neither HOME nor XDG_CONFIG_HOME is set: name the file of the key by --key")?
         .join("whimbrel"))

@@ -1,11 +1,9 @@
 //! The directory of a run's tables: checked and locked before the run.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
 use whimbrel_lab::Record;
 
 #[cfg(feature = "parquet")]
@@ -37,9 +35,9 @@ impl OutputDirectory {
         File::create(&probe).with_context(context)?;
         fs::remove_file(&probe).with_context(context)?;
         if let Ok(directory) = File::open(path) {
-            match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            match directory.try_lock() {
                 Ok(()) => claimed._lock = Some(directory),
-                Err(Errno::WOULDBLOCK) => {
+                Err(TryLockError::WouldBlock) => {
                     claimed.made.clear();
                     bail!(
                         "--out {}: another whimbrel writes there; wait for it to end, or name another directory",
