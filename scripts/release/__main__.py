@@ -19,11 +19,11 @@ from pathlib import Path
 
 import binaries
 import c_library
-import checks
 import consistency
 import contents
 import crates
 import debian
+import listing
 import recipes
 import source
 import toolbox
@@ -55,7 +55,7 @@ STAGES = {
     "crates": Stage("the packages of crates.io, in the order of their publication", crates.make),
     "recipes": Stage("a Containerfile and a Homebrew formula", recipes.make),
     "contents": Stage("bills of materials, and the licences of everything inside", contents.make),
-    "check": Stage("names, sizes and checksums", checks.make),
+    "check": Stage("names, sizes and checksums", listing.make),
     "try": Stage("everything in clean roots: chroot, qemu, a fresh environment, wine", trials.try_all),
 }
 
