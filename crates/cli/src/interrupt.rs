@@ -1,7 +1,7 @@
 //! Ctrl-C, and the signals that scripts may use.
 
 use tokio::sync::broadcast;
-use whimbrel_relay::{Outage, Outages, Stop};
+use whimbrel_relay::{Outages, Stop};
 
 /// Stops at Ctrl-C, from now on and on the current runtime. A second one ends the process.
 #[cfg(feature = "laboratory")]
@@ -74,6 +74,7 @@ pub(crate) fn outages() -> std::io::Result<Outages> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
+        use whimbrel_relay::Outage;
         let announced = outages.clone();
         let (mut first, mut second) =
             (signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?);

@@ -55,6 +55,7 @@ const INCOMING: &[Interest] = &[Interest::READABLE];
 
 /// Bytes of DCCP around the application data of a datagram: the longest fixed header (24 bytes) and the 28
 /// that the protocol reserves for options.
+#[cfg(target_os = "linux")]
 const DCCP_OVERHEAD: usize = 52;
 
 /// A carrier of packets.
@@ -192,8 +193,12 @@ impl Carrier {
 
     /// Forgets the local addresses of peers after a change of route: answers no longer come from them.
     pub(crate) fn forget_source_addresses(&mut self) {
-        if let Medium::Udp(carrier) = &mut self.medium {
-            carrier.forget_source_addresses();
+        match &mut self.medium {
+            Medium::Udp(carrier) => carrier.forget_source_addresses(),
+            #[cfg(target_os = "linux")]
+            Medium::Raw(_) => {}
+            #[cfg(all(target_os = "linux", feature = "tun"))]
+            Medium::Tun(_) => {}
         }
     }
 

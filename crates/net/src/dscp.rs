@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use whimbrel_wire::Ecn;
-
 #[cfg(test)]
 mod tests;
 
@@ -36,7 +34,8 @@ impl Dscp {
     }
 
     /// The TOS byte or traffic class of a packet.
-    pub(crate) fn traffic_class(self, ecn: Ecn) -> u8 {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn traffic_class(self, ecn: whimbrel_wire::Ecn) -> u8 {
         self.0 << 2 | ecn.bits()
     }
 }

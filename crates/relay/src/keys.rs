@@ -1,6 +1,6 @@
 //! Keys, certificates and secrets in files, and the security of connections that they give.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +102,7 @@ pub fn read_private(path: &Path) -> anyhow::Result<String> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let metadata = fs::metadata(path).with_context(|| path.display().to_string())?;
+        let metadata = std::fs::metadata(path).with_context(|| path.display().to_string())?;
         let mode = metadata.permissions().mode() & 0o777;
         // Pipes and devices, such as a shell's <(...), are protected by other means, and so are systemd's
         // credentials.

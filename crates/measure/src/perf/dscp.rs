@@ -1,5 +1,6 @@
 //! The DSCP of sockets that DCCP does not use: plain UDP and the kernel's TCP.
 
+use std::io;
 use std::net::SocketAddr;
 
 use anyhow::Context;
@@ -18,12 +19,22 @@ pub(super) fn mark<'a>(socket: impl Into<SockRef<'a>>, local: SocketAddr, dscp: 
     let result = match local {
         SocketAddr::V4(_) => socket.set_tos_v4(class),
         // The server's sockets are of both families: the packets to IPv4 peers have a TOS byte.
-        SocketAddr::V6(_) => socket.set_tclass_v6(class).and_then(|()| {
+        SocketAddr::V6(_) => set_class(&socket, class).and_then(|()| {
             let is_mapped = local.ip().to_canonical().is_ipv4();
             if is_mapped { socket.set_tos_v4(class) } else { Ok(()) }
         }),
     };
     result.with_context(|| format!("setting DSCP {dscp}"))
+}
+
+#[cfg(unix)]
+fn set_class(socket: &SockRef<'_>, class: u32) -> io::Result<()> {
+    socket.set_tclass_v6(class)
+}
+
+#[cfg(not(unix))]
+fn set_class(_: &SockRef<'_>, _: u32) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system marks no packets of IPv6"))
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -184,7 +184,7 @@ impl UdpCarrier {
     /// Sends all packets added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while let Some((destination, ecn)) = self.batch.address() {
-            let Self { socket, state, batch, dscp, .. } = self;
+            let Self { socket, state, batch, .. } = self;
             let transmit = noq_udp::Transmit {
                 destination,
                 ecn: EcnCodepoint::from_bits(ecn.bits()),
@@ -194,8 +194,8 @@ impl UdpCarrier {
             };
             let sent = socket.try_io(Interest::WRITABLE, || {
                 #[cfg(target_os = "linux")]
-                if !dscp.is_default() {
-                    return super::marked::send(&**socket, &transmit, dscp.traffic_class(ecn));
+                if !self.dscp.is_default() {
+                    return super::marked::send(&**socket, &transmit, self.dscp.traffic_class(ecn));
                 }
                 state.try_send((&**socket).into(), &transmit)
             });

@@ -220,7 +220,8 @@ impl LocalSocket {
     fn note(&self, error: &io::Error) {
         if cfg!(target_os = "linux") {
             self.note_kept();
-        } else if error.kind() == io::ErrorKind::ConnectionRefused {
+        } else if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset) {
+            // Windows calls it a reset.
             self.count(None);
         }
     }
