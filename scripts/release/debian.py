@@ -68,7 +68,12 @@ def make(release: Release) -> None:
     if shutil.which("dpkg-deb") is None:
         missing("Debian packages", "dpkg-deb")
         return
-    made_of = [program for program in RELAYS + COMMANDS if release.makes(program.system)]
+    made_of = []
+    for program in RELAYS + COMMANDS:
+        if release.makes(program.system) and program.folder(release).exists():
+            made_of.append(program)
+        elif release.makes(program.system):
+            missing(package(release, program).name, "the stage that makes the program")
     for program in made_of:
         root = tree(release, program)
         command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, package(release, program)]

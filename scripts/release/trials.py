@@ -90,12 +90,13 @@ def packages(release: Release, folder: Path) -> None:
     with (folder / "debootstrap.log").open("w") as log:
         if subprocess.run(first, stdout=log, stderr=log, check=False).returncode != 0:
             raise ReleaseError((folder / "debootstrap.log").read_text()[-2_000:])
+    installed = ""
     for program in RELAYS + COMMANDS:
         package = debian.package(release, program)
-        if debian.ARCHITECTURES[program.system] != architecture:
+        if debian.ARCHITECTURES[program.system] != architecture or not package.exists():
             continue
         shutil.copy(package, root)
-        run(["chroot", root, "dpkg", "--force-depends", "-i", f"/{package.name}"])
+        run(["chroot", root, "dpkg", "-i", f"/{package.name}"])
         command = ["chroot", str(root), "/usr/bin/whimbrel"]
         if not output([*command, "--version"]).endswith(release.version):
             raise ReleaseError(f"{package.name}: another version")
@@ -104,7 +105,9 @@ def packages(release: Release, folder: Path) -> None:
         for needed in ("/lib/systemd/system/whimbrel-relay.service", "/usr/share/man/man1/whimbrel.1.gz"):
             if needed not in listed:
                 raise ReleaseError(f"{package.name}: no {needed}")
-    run(["chroot", root, "dpkg", "--remove", program.name])
+        # Each takes the place of the one before.
+        installed = program.name
+    run(["chroot", root, "dpkg", "--remove", installed])
 
 
 def wheel(release: Release, folder: Path) -> None:
