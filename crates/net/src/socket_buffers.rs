@@ -82,25 +82,31 @@ fn request_send_buffer(socket: &SockRef<'_>) {
 
 #[cfg(target_os = "linux")]
 mod memory {
+    use std::os::fd::{AsRawFd, BorrowedFd};
+
     use nix::libc;
 
     /// asm-generic/socket.h, and the value for SPARC, which numbers its options differently.
     const SO_MEMINFO: libc::c_int = if cfg!(target_arch = "sparc64") { 0x39 } else { 55 };
     /// `SK_MEMINFO_VARS` values of `struct sock` (linux/sock_diag.h).
-    pub(super) type Values = [u32; 9];
+    type Values = [u32; 9];
     /// The index of the number of dropped datagrams.
-    pub(super) const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
+    const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
 
-    /// Reads the kernel's account of a socket's memory.
-    #[derive(Clone, Copy, Debug)]
-    pub(super) struct MemoryInfo;
-    nix::getsockopt_impl!(
-        MemoryInfo,
-        libc::SOL_SOCKET,
-        SO_MEMINFO,
-        Values,
-        nix::sys::socket::sockopt::GetStruct<Values>
-    );
+    /// Reads the drops in the kernel's account of a socket's memory. nix's getter panics where an emulated
+    /// kernel returns a part of it.
+    #[expect(unsafe_code, reason = "no library reads this option")]
+    pub(super) fn drops(socket: BorrowedFd<'_>) -> Option<u32> {
+        let mut values = Values::default();
+        let mut length = size_of::<Values>() as libc::socklen_t;
+        let into = values.as_mut_ptr().cast();
+        // SAFETY: the kernel writes at most `length` bytes, which `values` has, and the new length.
+        let result = unsafe {
+            libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_MEMINFO, into, &raw mut length)
+        };
+        let is_whole = result == 0 && length as usize == size_of::<Values>();
+        is_whole.then_some(values[DROPS])
+    }
 }
 
 /// Number of datagrams that the kernel dropped at a socket since it was opened: its receive buffer was full,
@@ -108,8 +114,7 @@ mod memory {
 /// and `ss -m` report, too. `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
 pub fn kernel_drops(socket: &impl AsFd) -> Option<u64> {
-    let values = nix::sys::socket::getsockopt(socket, memory::MemoryInfo).ok()?;
-    Some(u64::from(values[memory::DROPS]))
+    memory::drops(socket.as_fd()).map(u64::from)
 }
 
 /// Number of datagrams that the kernel dropped at a socket: unknown on this system.
