@@ -80,6 +80,20 @@ class Session:
     def now_s(self) -> float:
         """The simulated time."""
 
+    def record_replay(self, frames: int) -> None:
+        """Records the run from now on for `replay_page`, with at most `frames` frames on a medium.
+
+        Raises:
+            RuntimeError: the results have been taken.
+        """
+
+    def replay_page(self) -> str | None:
+        """The page that replays the run so far, as `run --watch` writes it; None if it was not recorded.
+
+        Raises:
+            RuntimeError: the results have been taken.
+        """
+
     def flows(self) -> list[tuple[str, int]]:
         """Names and numbers of the flows whose rates can be set."""
 
@@ -111,6 +125,17 @@ class Session:
 
     def finish(self) -> dict[str, dict[str, Any]]:
         """Runs to the end and returns the tables as `run` does. The session cannot be used any more."""
+
+def parquet(name: str, columns: dict[str, Any]) -> bytes:
+    """The bytes of a Parquet file, of columns of equal length.
+
+    Args:
+        name: of the table.
+        columns: contiguous arrays of float64 or uint64, or lists of str, by name.
+
+    Raises:
+        ValueError: columns of several lengths, or this build is without Parquet.
+    """
 
 def classify_losses(
     scheme: str, sequence: NDArray[np.uint64], sent: NDArray[np.int64], received: NDArray[np.int64]

@@ -39,6 +39,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::commands::{completion, key, man, pipe, relay};
 use crate::exit::Failure;
 use crate::print::PrintError;
+#[cfg(feature = "laboratory")]
+pub use commands::run_scenario::{parquet_table, replay_page};
 pub use quantity::parse_quantity;
 
 /// Another name of `relay`, with the defaults for one program's datagrams.

@@ -2,13 +2,14 @@
 //!
 //! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
 //! run and its tables into numpy columns, [`session`] runs in steps, [`classification`] turns arrays into
-//! verdicts, [`handover_model`] evaluates the equations, [`sockets`] never wait, [`detached`] releases the
-//! lock, [`errors`] maps errors.
+//! verdicts, [`handover_model`] evaluates the equations, [`parquet`] writes columns, [`sockets`] never wait,
+//! [`detached`] releases the lock, [`errors`] maps errors.
 
 mod classification;
 mod detached;
 mod errors;
 mod handover_model;
+mod parquet;
 mod session;
 mod simulation;
 mod sockets;
@@ -45,6 +46,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(classification::classify_losses, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_model, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_networks, module)?)?;
+    module.add_function(wrap_pyfunction!(parquet::parquet, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add("SocketError", module.py().get_type::<sockets::SocketError>())?;

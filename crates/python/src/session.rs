@@ -28,6 +28,7 @@ self_cell!(
 #[pyclass(unsendable)]
 pub(crate) struct Session {
     run: OwnedRun,
+    seed: u64,
     end: Instant,
     now: Instant,
 }
@@ -55,7 +56,21 @@ impl Session {
         let plan = simulation::plan(scenario, &set, packets, base)?;
         let end = plan.end;
         let run = OwnedRun::new(plan, |plan| Some(Run::new(plan, seed)));
-        Ok(Self { run, end, now: Instant::ZERO })
+        Ok(Self { run, seed, end, now: Instant::ZERO })
+    }
+
+    /// Records the run from now on for `replay_page`, with at most `frames` frames on the air of a medium.
+    fn record_replay(&mut self, frames: usize) -> PyResult<()> {
+        self.with_run(|run| run.record_replay(frames))
+    }
+
+    /// The page that replays the run so far, as `run --watch` writes it; `None` if it was not recorded.
+    fn replay_page(&mut self) -> PyResult<Option<String>> {
+        let seed = self.seed;
+        let made = self.run.with_dependent_mut(|plan, run| {
+            run.as_ref().map(|run| whimbrel_cli::replay_page(run, seed))
+        });
+        made.ok_or_else(ended)
     }
 
     /// The flows whose rates can be set: name to number.

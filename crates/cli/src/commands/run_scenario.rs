@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use indicatif::ProgressBar;
-use whimbrel_lab::record::json;
+use whimbrel_lab::record::{Column, json};
 use whimbrel_lab::{Document, Plan, Record, Run};
 use whimbrel_units::Instant;
 
@@ -28,6 +28,9 @@ use capture::CaptureFile;
 use output::OutputDirectory;
 use qlog::Qlogs;
 use watch::WatchPage;
+
+/// Said where the format is missing.
+const NO_PARQUET: &str = "this first build is without; `make extension` makes the whole one";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel run examples/scenarios/wb.toml\n  \
@@ -74,11 +77,33 @@ pub(crate) struct RunArgs {
     quiet: bool,
 }
 
+/// The page that replays a run, as `--watch` writes it; `None` unless the run records its replay.
+pub fn replay_page(run: &Run<'_>, seed: u64) -> Option<String> {
+    watch::page(run, seed)
+}
+
+/// Columns of equal length as a file in the Parquet format, as `--parquet` writes it.
+///
+/// # Errors
+/// The columns cannot be written, or this build is without the format.
+pub fn parquet_table(name: &str, columns: &[(String, Column)]) -> anyhow::Result<Vec<u8>> {
+    #[cfg(feature = "parquet")]
+    {
+        let mut bytes = Vec::new();
+        parquet::write_table(name, columns, &mut bytes)?;
+        Ok(bytes)
+    }
+    #[cfg(not(feature = "parquet"))]
+    {
+        let _ = (name, columns);
+        Err(anyhow!("{NO_PARQUET}"))
+    }
+}
+
 /// Runs the verb.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.parquet && !cfg!(feature = "parquet") {
-        let remedy = "--parquet: this first build is without; `make extension` makes the whole one";
-        return Err(Failure::Usage(remedy.into()));
+        return Err(Failure::Usage(format!("--parquet: {NO_PARQUET}")));
     }
     let mut plan = read_plan(&args.scenario, &args.set)?;
     plan.log_packets = args.qlog.is_some();

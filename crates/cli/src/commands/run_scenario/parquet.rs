@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use whimbrel_lab::Record;
-use whimbrel_lab::record::{Column, Table};
+use whimbrel_lab::record::Column;
 
 /// Writes each table to `directory/NAME.parquet`. Each file appears at once, complete.
 pub(super) fn write(record: &Record, directory: &Path) -> anyhow::Result<()> {
@@ -20,7 +20,7 @@ pub(super) fn write(record: &Record, directory: &Path) -> anyhow::Result<()> {
         let path = directory.join(format!("{}.parquet", table.name()));
         let temporary = directory.join(format!(".{}.parquet.{}", table.name(), std::process::id()));
         let written = File::create(&temporary).map_err(anyhow::Error::from).and_then(|file| {
-            write_table(table, &file)?;
+            write_table(table.name(), table.columns(), &file)?;
             file.sync_all()?;
             Ok(fs::rename(&temporary, path)?)
         });
@@ -33,21 +33,26 @@ pub(super) fn write(record: &Record, directory: &Path) -> anyhow::Result<()> {
 }
 
 /// Real numbers are DOUBLE, with NaN for missing ones; counts are unsigned INT64; words are strings.
-fn write_table<W: Write + Send>(table: &Table, file: W) -> Result<(), ParquetError> {
-    let fields = table.columns().iter().map(|(name, column)| {
+pub(super) fn write_table<N: AsRef<str>, W: Write + Send>(
+    name: &str,
+    columns: &[(N, Column)],
+    file: W,
+) -> Result<(), ParquetError> {
+    let fields = columns.iter().map(|(name, column)| {
         let (physical, logical) = match column {
             Column::Float(_) => (PhysicalType::DOUBLE, None),
             Column::Integer(_) => (PhysicalType::INT64, Some(LogicalType::integer(64, false))),
             Column::Text(_) => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
         };
-        let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
+        let field =
+            Type::primitive_type_builder(name.as_ref(), physical).with_repetition(Repetition::REQUIRED);
         field.with_logical_type(logical).build().map(Arc::new)
     });
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
-    let schema = Arc::new(Type::group_type_builder(table.name()).with_fields(fields).build()?);
+    let schema = Arc::new(Type::group_type_builder(name).with_fields(fields).build()?);
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::builder().build()))?;
     let mut group = writer.next_row_group()?;
-    for (_, values) in table.columns() {
+    for (_, values) in columns {
         let Some(mut column) = group.next_column()? else { break };
         match values {
             Column::Float(values) => column.typed::<DoubleType>().write_batch(values, None, None)?,

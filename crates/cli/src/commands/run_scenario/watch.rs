@@ -29,3 +29,8 @@ impl WatchPage {
             .with_context(|| format!("--watch {}: the page was not written", self.path.display()))
     }
 }
+
+/// The page of a run; `None` if it has not recorded its replay.
+pub(super) fn page(run: &Run<'_>, seed: u64) -> Option<String> {
+    run.replay().map(|_| document(&simulation::recording(run, seed)))
+}
