@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ settings.load_profile("whimbrel")
 
 
 @pytest.fixture
-def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
+def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCore]:
     """The fake simulator, and a papers folder with the toy paper alone."""
     papers = tmp_path / "papers"
     shutil.copytree(HERE / "toy", papers / "toy")
@@ -29,4 +30,6 @@ def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
     compiled.engine.cache_clear()
     monkeypatch.setattr(compiled, "core", lambda: fake)
     monkeypatch.chdir(tmp_path)
-    return fake
+    yield fake
+    # The identity of the fake one must not outlive it.
+    compiled.engine.cache_clear()

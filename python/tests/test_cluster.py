@@ -70,7 +70,9 @@ def execute(
 
 
 def content(directory: Path, *, without: tuple[str, ...] = ()) -> dict[str, bytes]:
-    files = [path for path in directory.rglob("*") if path.is_file() and path.name not in without]
+    files = [
+        path for path in directory.rglob("*") if path.is_file() and path.name not in (*without, "times.csv")
+    ]
     return {path.relative_to(directory).as_posix(): path.read_bytes() for path in files}
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,15 +103,28 @@ def _report(folder: Path) -> list[list[str]]:
     return [["report", str(folder)], ["report", str(folder / f"{HOSTILE}2")]]
 
 
+def _verify(folder: Path) -> list[list[str]]:
+    listed = {"format": HOSTILE, "version": HOSTILE}
+    (folder / "unpacked").mkdir()
+    with zipfile.ZipFile(folder / "foreign.zip", "w") as archive:
+        archive.writestr(HOSTILE, "a")
+        archive.writestr("pack.json", "{}")
+    _text(folder / "unpacked" / "pack.json", json.dumps(listed))
+    out = ["--out", str(folder / "verified")]
+    return [["verify", str(folder / name), *out] for name in ("foreign.zip", "unpacked", HOSTILE)]
+
+
 COMMANDS: dict[str, Callable[[Path], list[list[str]]]] = {
     "compare": _compare,
     "examples": _examples,
+    "pack": lambda folder: [["pack", str(folder / HOSTILE)]],
     "quality": _quality,
     "report": _report,
     "reproduce": lambda _: [["reproduce", HOSTILE], ["reproduce", f"--{HOSTILE}"]],
     "sweep": _sweep,
     # A campaign takes minutes; what it prints of a file is printed by the same streams.
     "testbed": lambda _: [["testbed", "coffee-walk", f"--{HOSTILE}"]],
+    "verify": _verify,
 }
 
 

@@ -51,6 +51,9 @@ class FakeCore(SimpleNamespace):
         found = {"flows": flows, "background": scenery, "metrics": metrics, "is_random": True}
         return {**found, "fixed_recordings": []}
 
+    def parquet(self, name: str, columns: dict[str, Any]) -> bytes:
+        return _core.parquet(name, columns)
+
     def cli(self, argv: Sequence[str]) -> int:
         return len(argv)
 
@@ -61,8 +64,10 @@ def lines(path: Path) -> list[dict[str, str]]:
 
 
 def results(out: Path) -> dict[str, bytes]:
-    """Everything but the manifest, which contains times."""
+    """Everything but the manifest and the durations of runs."""
     files = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.is_file()}
     return {
-        name: path.read_bytes() for name, path in files.items() if name not in ("manifest.json", "index.html")
+        name: path.read_bytes()
+        for name, path in files.items()
+        if not name.endswith(("manifest.json", "index.html", "times.csv"))
     }

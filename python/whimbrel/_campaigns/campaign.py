@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from whimbrel._base import compiled
+from whimbrel._campaigns import times
 from whimbrel._campaigns.jobs import Job, Made, Run, described
 from whimbrel._campaigns.outcomes import Outcome, Outcomes
 from whimbrel._campaigns.progress import Progress, Silent
@@ -272,6 +273,7 @@ class _Execution:
             # transit.
             result = made.result or Result(record_format.decode(made.content, made.job.key))
             self._records.save(made.job.key, made.content)
+            times.note(self._records.directory, made.job.key, made.seconds)
         except Exception as error:  # any error is reported with its run
             self._note(made.job, error)
             return None

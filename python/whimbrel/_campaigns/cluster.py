@@ -254,7 +254,7 @@ class _Batches:
                 made.append(Made(job, error=WhimbrelError(each.error)))
             else:
                 self._costs.learn(job, each.seconds)
-                made.append(Made(job, each.content))
+                made.append(Made(job, each.content, seconds=each.seconds))
         return made
 
     def _explained(self, error: BaseException, jobs: list[Job]) -> CampaignError:

@@ -6,6 +6,7 @@ are the same, too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -47,12 +48,14 @@ class Made:
         content: of its record; empty when it failed.
         result: the same as tables, if available.
         error: reason for the failure.
+        seconds: duration of the run.
     """
 
     job: Job
     content: bytes = b""
     result: Result | None = None
     error: BaseException | None = None
+    seconds: float = 0.0
 
 
 def make(run: Run, engine: str, job: Job, scenario: Scenario | None = None) -> Made:
@@ -64,8 +67,10 @@ def make(run: Run, engine: str, job: Job, scenario: Scenario | None = None) -> M
         job: to make.
         scenario: the job's scenario with local copies of its files, if they were sent.
     """
+    start = time.perf_counter()
     try:
         result = run(scenario or job.scenario, job.seed)
+        seconds = time.perf_counter() - start
         about = {
             "case": job.case,
             "seed": job.seed,
@@ -73,7 +78,7 @@ def make(run: Run, engine: str, job: Job, scenario: Scenario | None = None) -> M
             "scenario": job.scenario.text(),
             "overrides": list(job.scenario.overrides),
         }
-        return Made(job, record_format.encode(job.key, result.tables, about), result)
+        return Made(job, record_format.encode(job.key, result.tables, about), result, seconds=seconds)
     except Exception as error:
         return Made(job, error=error)
 

@@ -88,10 +88,12 @@ def unpack(packed: Packed, contents: Mapping[str, bytes], directory: Path) -> Sc
             # A name such as `traces/../walk.csv` passes through a directory with no file in it.
             os.makedirs(os.path.dirname(f"{base}{os.sep}{file.name}"), exist_ok=True)  # noqa: PTH103, PTH120
     scenario = replace(packed.scenario, base=Path(base))
-    return _renamed(scenario, moved) if moved else scenario
+    return renamed(scenario, moved) if moved else scenario
 
 
-def _renamed(scenario: Scenario, moved: Mapping[str, str]) -> Scenario:
+def renamed(scenario: Scenario, moved: Mapping[str, str]) -> Scenario:
+    """A scenario whose strings that are keys of `moved` are replaced by its values."""
+
     def override(text: str) -> str:
         value = override_value(text)
         renamed = _replaced(value, moved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from whimbrel import figures
-from whimbrel._base import documents, extras, output, paper_folders, quantities
+from whimbrel._base import documents, extras, options, output, quantities
 from whimbrel._base.terminal import markup, print_line, print_table
 from whimbrel._reproduce import paper, rebuild
 from whimbrel._reproduce import reproduce as paper_runs
@@ -29,7 +29,7 @@ from whimbrel.errors import InputError
 
 def reproduce(arguments: Sequence[str]) -> int:
     """`whimbrel reproduce [PAPER [ITEM...]]`."""
-    parser = _parser(
+    parser = options.parser(
         "reproduce",
         "Runs a paper's experiments and writes the results next to the paper's.",
         "whimbrel reproduce lda table2 table3 --quick",
@@ -40,28 +40,28 @@ def reproduce(arguments: Sequence[str]) -> int:
     parser.add_argument("items", nargs="*", metavar="ITEM", help="its tables and figures; all by default")
     parser.add_argument("--quick", action="store_true", help="run smaller experiments of the same kind")
     parser.add_argument("--list", action="store_true", help="list papers and items without running them")
-    _add_papers(parser)
+    options.add_papers(parser)
     parser.add_argument(
         "--max-runs",
-        type=_count(1),
+        type=options.count(1),
         default=paper_runs.MOST_RUNS,
         metavar="N",
         help="largest number of repetitions of a cell while a claim is undecided (default: %(default)s)",
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
-    _find_papers(given)
+    options.find_papers(given)
     extras.check("charts", "whimbrel reproduce")
     if given.list:
         papers = [paper.load(each) for each in ([given.paper] if given.paper else paper.known())]
         _print_papers(papers, as_json=given.json)
         return 0
     chosen = paper_runs.choose(given.paper, given.items, quick=given.quick)
-    options = replace(_options(given), most_runs=given.max_runs)
+    wanted = replace(_options(given), most_runs=given.max_runs)
     with output.claimed(given.out):
         rebuild.check(given.out)
-        paper_runs.simulate(chosen, options)
-        paper_runs.settle(chosen, options)
+        paper_runs.simulate(chosen, wanted)
+        paper_runs.settle(chosen, wanted)
         index = rebuild.rebuild(given.out, _command("reproduce", arguments), formats=given.figures)
     _print_claims([each.key for each, _ in chosen], given.out, index, as_json=given.json)
     return 0
@@ -85,7 +85,7 @@ def _without_place(arguments: Sequence[str]) -> list[str]:
 
 def sweep(arguments: Sequence[str]) -> int:
     """`whimbrel sweep SCENARIO.toml`."""
-    parser = _parser(
+    parser = options.parser(
         "sweep",
         "Simulates every combination of a scenario's [sweep], each as often as its 95 % interval demands.",
         "whimbrel sweep examples/scenarios/radio.toml --metric goodput_bps --precision 0.1 --out out",
@@ -114,13 +114,13 @@ def sweep(arguments: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--max-runs",
-        type=_count(1),
+        type=options.count(1),
         default=30,
         metavar="N",
         help="largest number of repetitions (default: %(default)s)",
     )
     parser.add_argument("--quick", action="store_true", help="run each combination once")
-    _add_papers(parser)
+    options.add_papers(parser)
     parser.add_argument(
         "--parquet",
         action="store_true",
@@ -128,7 +128,7 @@ def sweep(arguments: Sequence[str]) -> int:
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
-    _find_papers(given)
+    options.find_papers(given)
     extras.check("charts", "whimbrel sweep")
     if given.parquet:
         sweep_runs.check_parquet()
@@ -166,18 +166,18 @@ def sweep(arguments: Sequence[str]) -> int:
 
 def report(arguments: Sequence[str]) -> int:
     """`whimbrel report DIR`."""
-    parser = _parser(
+    parser = options.parser(
         "report",
         "Rebuilds tables, claims, figures and the HTML report from the records below a directory.",
         "whimbrel sweep examples/scenarios/radio.toml --quick --out out\n"
         "  whimbrel report out --figures svg,pdf,png",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="what --out named")
-    _add_papers(parser)
+    options.add_papers(parser)
     _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
-    _find_papers(given)
+    options.find_papers(given)
     extras.check("charts", "whimbrel report")
     if not given.directory.is_dir():
         raise InputError(f"{given.directory} is not a directory")
@@ -185,16 +185,6 @@ def report(arguments: Sequence[str]) -> int:
         index = rebuild.rebuild(given.directory, formats=given.figures)
     _say({"report": str(index)}, as_json=given.json)
     return 0
-
-
-def _parser(name: str, about: str, example: str) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
-        prog=f"whimbrel {name}",
-        description=about,
-        epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -206,11 +196,15 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="directory of the results (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=_count(0), default=1, metavar="N", help="seed of the first repetition (default: 1)"
+        "--seed",
+        type=options.count(0),
+        default=1,
+        metavar="N",
+        help="seed of the first repetition (default: 1)",
     )
     parser.add_argument(
         "--jobs",
-        type=_count(1),
+        type=options.count(1),
         metavar="N",
         help="number of simultaneous runs (default: the number of processors, or of the workers' threads)",
     )
@@ -223,22 +217,6 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON and no progress")
-
-
-def _add_papers(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--papers",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="folder of further papers, or of one; may be repeated",
-    )
-
-
-def _find_papers(given: argparse.Namespace) -> None:
-    for directory in given.papers:
-        paper_folders.add(directory)
 
 
 def _add_figures(parser: argparse.ArgumentParser) -> None:
@@ -260,15 +238,6 @@ def _formats(text: str) -> tuple[str, ...]:
             f"{unknown[0]!r} is no format of figures, expected some of {','.join(figures.FORMATS)}"
         )
     return tuple(kind for kind in figures.FORMATS if kind in given)
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
-        return int(text)
-
-    return parse
 
 
 def _options(given: argparse.Namespace) -> Options:

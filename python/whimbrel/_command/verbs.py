@@ -79,6 +79,8 @@ VERBS: Mapping[str, Sequence[Verb]] = {
             "rebuild tables, figures and the HTML report",
             "whimbrel._command.commands:report",
         ),
+        Verb("pack RESULTS", "pack results for others to check", "whimbrel.packing.command:pack"),
+        Verb("verify PACK", "check such a pack by repeating its runs", "whimbrel.packing.command:verify"),
         Verb(
             "examples",
             "list the packaged examples, or copy them (--copy)",

@@ -135,6 +135,10 @@ class Item:
             return Precision.exactly(1)
         return self.quick.precision if quick else self.precision
 
+    def scenario_of(self, row: str, column: str, *, quick: bool = False) -> Scenario:
+        """The scenario of a cell, of the item or of its quick form."""
+        return self.scenario(row, column).changed(*(self.quick.overrides if quick else ()))
+
     def axes(self, *, quick: bool = False) -> tuple[Sequence[str], Sequence[str]]:
         """Rows and columns of the item, or of its quick form."""
         rows = self.quick.rows if quick and self.quick.rows is not None else self.rows

@@ -133,14 +133,20 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
             subtitle=each.credit,
             about=each.about,
             sheets=tuple(sheets),
-            command=_again(each, plans),
+            command=again(each, plans),
         ),
     )
     return drawings
 
 
-def _again(each: Paper, plans: Sequence[Plan]) -> str:
-    """The command that makes the items of a paper again, in the form that all of them have."""
+def again(each: Paper, plans: Sequence[Plan], papers: str = "") -> str:
+    """The command that makes the items of a paper again, in the form that all of them have.
+
+    Args:
+        each: the paper.
+        plans: of the items.
+        papers: folder in which a paper is found that is not installed; the present one by default.
+    """
     quick = all(plan.quick for plan in plans)
     made = {plan.item for plan in plans}
     items = [item.key for item in each.items if item.key in made]
@@ -150,13 +156,15 @@ def _again(each: Paper, plans: Sequence[Plan]) -> str:
     seeds = {plan.seed for plan in plans}
     if len(seeds) == 1 and seeds != {Options.seed}:
         options += ["--seed", str(*seeds)]
-    return shlex.join(["whimbrel", "reproduce", each.key, *chosen, *options]) + _papers_option(each.key)
+    return shlex.join(["whimbrel", "reproduce", each.key, *chosen, *options]) + _papers_option(
+        each.key, papers
+    )
 
 
-def _papers_option(key: str) -> str:
+def _papers_option(key: str, papers: str) -> str:
     """The option that a command needs to find a paper, with a space before it."""
     where = paper_folders.located()[key]
-    return "" if where.is_installed else f" --papers {shlex.quote(str(where.directory))}"
+    return "" if where.is_installed else f" --papers {shlex.quote(papers or str(where.directory))}"
 
 
 def _write(

@@ -180,11 +180,10 @@ def _campaign(
     who: Scheduler,
 ) -> tuple[str, tuple[Cell, ...]]:
     """Makes the runs of some cells; returns the engine and the plan of the cells."""
-    changes = item.quick.overrides if options.quick else ()
     cases = {
         (row, column): Case(
             f"{row} / {column}",
-            item.scenario(row, column).changed(*changes),
+            item.scenario_of(row, column, quick=options.quick),
             functools.partial(evaluation.measured, item, row=row, column=column),
         )
         for row, column in places

@@ -22,6 +22,7 @@ from whimbrel._base import extras
 from whimbrel._campaigns import schedulers
 from whimbrel._campaigns.campaign import Campaign, Case, Measure
 from whimbrel._campaigns.progress import Bar, Silent
+from whimbrel._reproduce import kept_scenario
 from whimbrel._reproduce.plan import RECORDS, Plan, cell, results
 from whimbrel._reproduce.reproduce import Options
 from whimbrel._show.sheet import Sheet
@@ -104,6 +105,7 @@ def simulate(
         "title": scenario.document.get("title") or name,
         "metrics": list(metrics),
         "command": command or shlex.join(["whimbrel", "sweep", str(file)]),
+        "overrides": list(kept_scenario.keep(scenario, options.out / name).overrides),
         "settings": [{key: str(value) for key, value in values.items()} for values, _ in combinations],
         "random": [known.is_random for known in examined],
         "fixed_recordings": list(dict.fromkeys(key for known in examined for key in known.fixed_recordings)),

@@ -96,16 +96,10 @@ def decode(content: bytes, key: str) -> dict[str, Table]:
         RecordError: the record belongs to another run.
         Exception: any error of zipfile, json and numpy for invalid content.
     """
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        room = _LEAST_ROOM + _ROOM_BY_SIZE * len(content)
-        for member in archive.infolist():
-            if member.file_size > room:
-                raise RecordError(
-                    f"{member.filename} has {member.file_size} bytes, where the file has {len(content)}"
-                )
-        head = documents.json_value(archive.read(_HEAD))
-        # Writable arrays.
-        values = bytearray(archive.read(_COLUMNS))
+    first, columns_of_all = plain(content)
+    head = documents.json_value(first)
+    # Writable arrays.
+    values = bytearray(columns_of_all)
     if head["key"] != key:
         raise RecordError(f"it is the record of {head['key']}")
     tables: dict[str, dict[str, npt.NDArray[Any]]] = {}
@@ -121,6 +115,36 @@ def decode(content: bytes, key: str) -> dict[str, Table]:
     if start != len(values):
         raise RecordError(f"its columns hold {len(values)} bytes, not {start}")
     return {name: Table(columns) for name, columns in tables.items()}
+
+
+def about(content: bytes) -> dict[str, Any]:
+    """The description of the run in a record.
+
+    Raises:
+        Exception: as of `decode`.
+    """
+    found = documents.json_value(plain(content)[0])["about"]
+    if not isinstance(found, dict):
+        raise RecordError("it has no description of its run")
+    return found
+
+
+def plain(content: bytes) -> tuple[bytes, bytes]:
+    """The two members of a record without their compression, which differs between versions of zlib.
+
+    Raises:
+        Exception: as of `decode`.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        _check_room(archive, len(content))
+        return archive.read(_HEAD), archive.read(_COLUMNS)
+
+
+def _check_room(archive: zipfile.ZipFile, size: int) -> None:
+    room = _LEAST_ROOM + _ROOM_BY_SIZE * size
+    for member in archive.infolist():
+        if member.file_size > room:
+            raise RecordError(f"{member.filename} has {member.file_size} bytes, where the file has {size}")
 
 
 def _little_endian(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

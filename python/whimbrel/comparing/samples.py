@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 
 from whimbrel._base import documents, texts
 from whimbrel._reproduce import plan as plans
+from whimbrel._simulate import record_format
 from whimbrel._simulate.records import Records
 from whimbrel._simulate.result import Result
 from whimbrel._values.sheet import Value
@@ -164,8 +164,7 @@ def _read_record(samples: Samples, file: Path) -> None:
     result = Records(file.parent).load(key)
     if result is None:
         raise InputError(f"{file} cannot be read")
-    with zipfile.ZipFile(file) as archive:
-        about = documents.json_value(archive.read("record.json"))["about"]
+    about = record_format.about(file.read_bytes())
     _add_result(samples, str(about.get("case", "")), int(about.get("seed", -1)), result)
 
 
