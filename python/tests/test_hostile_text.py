@@ -114,8 +114,17 @@ def _verify(folder: Path) -> list[list[str]]:
     return [["verify", str(folder / name), *out] for name in ("foreign.zip", "unpacked", HOSTILE)]
 
 
+def _contest(folder: Path) -> list[list[str]]:
+    file = _text(folder / f"{HOSTILE}.py", "a")
+    wrong = _text(folder / "wrong.py", f"raise ValueError({HOSTILE!r})")
+    words = ["contest", wrong, "--law", "gcc", "--network", str(CONTEST / "home.toml"), "--runs", "1"]
+    return [["contest", file, file], [*words, "--out", str(folder / "contest")]]
+
+
+CONTEST = Path(whimbrel.__file__).parent / "examples" / "contest"
 COMMANDS: dict[str, Callable[[Path], list[list[str]]]] = {
     "compare": _compare,
+    "contest": _contest,
     "examples": _examples,
     "pack": lambda folder: [["pack", str(folder / HOSTILE)]],
     "quality": _quality,

@@ -13,7 +13,7 @@ pub(crate) const TEMPLATE: &str = "{about-with-newline}
 
 #[cfg(feature = "laboratory")]
 pub(crate) const EXAMPLES: &str = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10\n  \
-    whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package adds: examples, reproduce, sweep, report, pack, verify, compare, quality, testbed.";
+    whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package adds: examples, reproduce, sweep, report, pack, verify, compare, contest, quality, testbed.";
 
 #[cfg(not(feature = "laboratory"))]
 pub(crate) const TEMPLATE: &str = "{about-with-newline}

@@ -60,6 +60,11 @@ VERBS: Mapping[str, Sequence[Verb]] = {
         Verb(
             "compare A B", "what changed between two results beyond chance", "whimbrel.comparing.command:main"
         ),
+        Verb(
+            "contest FILE.py...",
+            "congestion controls of a class against each other",
+            "whimbrel.contest.command:main",
+        ),
         Verb("model handover", "predict what a handover costs, by a paper's equations"),
         Verb(
             "quality voice|video [FILE]",

@@ -94,9 +94,11 @@ class Stepper:
         scenario: as for `whimbrel.run`.
         seed: as for `whimbrel.run`.
         overrides: as for `whimbrel.run`.
+        replay_frames: frames on the air of each medium that `replay_page` shows; None records no replay.
 
     Raises:
-        ScenarioError: the scenario is invalid, or no flow has the controller `external`.
+        ScenarioError: the scenario is invalid, or no flow has the controller `external` and no replay is
+            recorded.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Stepper:
         seed: int = 1,
         *,
         overrides: Sequence[str] = (),
+        replay_frames: int | None = None,
     ) -> None:
         given = Scenario.of(scenario).changed(*overrides)
         try:
@@ -115,7 +118,9 @@ class Stepper:
             raise ScenarioError(str(error)) from error
         self._numbers: dict[str, int] = dict(self._session.flows())
         self._rates: dict[str, float] = {}
-        if not self._numbers:
+        if replay_frames is not None:
+            self._session.record_replay(replay_frames)
+        elif not self._numbers:
             raise ScenarioError('no flow has transport = "media" with media = { controller = "external" }')
 
     @property
@@ -151,6 +156,17 @@ class Stepper:
         """
         columns = self._session.reports(self._number(flow))
         return Feedback(self.now_s, step_s, self._rates.get(flow, math.nan), **columns)
+
+    def replay_page(self) -> str:
+        """The page that replays the run so far, as `whimbrel run --watch` writes it.
+
+        Raises:
+            UsageError: no replay is recorded.
+        """
+        page: str | None = self._session.replay_page()
+        if page is None:
+            raise UsageError("replay_frames was not given: nothing was recorded")
+        return page
 
     def finish(self) -> Result:
         """Runs to the end and returns the result, as `whimbrel.run` does."""
