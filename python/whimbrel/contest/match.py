@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from whimbrel._simulate import simulation
 from whimbrel._simulate.controllers import STEP_S, Stepper
 from whimbrel._simulate.result import Result
