@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from whimbrel.__main__ import main
+from whimbrel._reproduce.plan import Cell, Plan
 from whimbrel._simulate.record_format import encode
 from whimbrel._simulate.records import Records
 from whimbrel.comparing import Change, Rules, Samples, compare, read
@@ -160,6 +161,22 @@ def test_records_are_read_by_case_seed_and_flow(tmp_path: Path) -> None:
     (tmp_path / "a" / "0007.record").write_bytes(b"no zip")
     with pytest.raises(WhimbrelError, match="damaged"):
         read(tmp_path / "a")
+
+
+def test_sweeps_with_the_same_combinations_are_kept_apart(tmp_path: Path) -> None:
+    for group, goodput in (("dsl", 1e6), ("lte", 2e6)):
+        records = Records(tmp_path / group / "records")
+        result = Result({"flows": {"flow": ["f"], "goodput_bps": np.array([goodput])}})
+        records.save("k1", encode("k1", result.tables, {}))
+        Plan("sweep", group, "emulation", False, 1, "e", (Cell("-", "", (1,), ("k1",)),)).write(tmp_path)
+    # As an emulation leaves them, of its last run.
+    (tmp_path / "flows.csv").write_text("flow,goodput_bps\nf,3e6\n")
+    values = read(tmp_path).values
+    assert {place: each for (place, metric), each in values.items() if metric == "goodput_bps"} == {
+        "dsl, f": {1: 1e6},
+        "lte, f": {1: 2e6},
+    }
+    assert {place for place, _ in read(tmp_path / "dsl").values} == {"-, f"}
 
 
 def test_json_of_any_shape_is_read(tmp_path: Path) -> None:

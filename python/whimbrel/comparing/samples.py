@@ -112,11 +112,12 @@ _EXPECTED = (
 
 
 def _read_directory(samples: Samples, path: Path) -> None:
-    if (path / "flows.csv").is_file():
-        # Before the campaign: that of an emulation is the same run again.
+    campaign = plans.read_plans(path) if list(path.glob(f"*/{plans.RECORDS}/*.plan.json")) else {}
+    if (path / "flows.csv").is_file() and sum(plan.runs for each in campaign.values() for plan in each) < 2:
+        # The plan of an emulation has the same run again, or others that the tables do not have.
         _read_run_tables(samples, path, -1)
-    elif list(path.glob(f"*/{plans.RECORDS}/*.plan.json")):
-        _read_campaign(samples, path, plans.read_plans(path))
+    elif campaign:
+        _read_campaign(samples, path, campaign)
     elif list(path.glob(f"{plans.RECORDS}/*.plan.json")):
         read_plans = plans.read_plans(path.parent)
         _read_campaign(samples, path.parent, {path.name: read_plans[path.name]})
@@ -149,7 +150,12 @@ def _read_campaign(samples: Samples, out: Path, groups: Mapping[str, Sequence[pl
         for plan in listed:
             for cell in plan.cells:
                 names = [name for name in (cell.row, cell.column) if name]
-                where = ", ".join(names if plan.kind == "sweep" else [plan.item, *names])
+                if plan.kind != "sweep":
+                    names.insert(0, plan.item)
+                # Two sweeps may have the same combinations.
+                if len(groups) > 1:
+                    names = [group, *(name for name in names if name != "-")]
+                where = ", ".join(names)
                 new = [each for each in zip(cell.seeds, cell.keys, strict=True) if each[1] not in seen]
                 seen.update(cell.keys)
                 for seed, key in new:
