@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from whimbrel._simulate.record_format import SUFFIX
 from whimbrel.packing import manifest
 from whimbrel.packing.manifest import Claimed, File, Manifest
 
@@ -99,7 +100,7 @@ def zenodo(about: Manifest, publication: Publication) -> str:
 
 def summary(about: Manifest) -> str:
     """The pack in a sentence."""
-    runs = sum(int(each.get("runs", 0)) for each in about.about.get("items", {}).values())
+    runs = sum(path.endswith(SUFFIX) for path in about.files)
     return (
         f"Results of Whimbrel {about.version}: {len(about.claims)} claims and tables from {runs} simulated"
         " runs, each with its command, its time and its size."
