@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -423,3 +425,61 @@ def test_incomplete_results_are_not_packed(toy: Path, tmp_path: Path, said: Said
 def test_the_same_results_give_the_same_archive(toy: Path, tmp_path: Path, said: Said) -> None:
     assert said("pack", "res", "--to", "toy.again/toy.pack.zip", "--author", "Ng, Ada")[0] == 0
     assert (tmp_path / "toy.again/toy.pack.zip").read_bytes() == toy.read_bytes()
+
+
+PLAIN = SCENARIO.replace('trace = { file = "../traces/walk.csv", format = "rate" }', 'rate = "2 Mbit/s"')
+PLAIN = PLAIN.partition("[sweep]")[0]
+
+
+def test_several_results_are_one_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Said) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text(PLAIN)
+    for out, rate in (("before", "2 Mbit/s"), ("after", "500 kbit/s")):
+        words = ("--max-runs", "2", "--out", out, "--set", f"link.radio.rate={rate}")
+        assert said("sweep", "a.toml", *words)[0] == 0
+    assert said("pack", "before", "after", "--to", "both.pack.zip")[0] == 0
+    code, found, _ = said("verify", "both.pack.zip", "--whole")
+    assert code == 0, found
+    assert [claim["id"] for claim in found["claims"]] == ["before/a/sweep", "after/a/sweep"]
+    assert found["claims"][1]["command"].startswith("whimbrel sweep results/after/a/scenario/a.json --set ")
+    # What changed between the two can be compared in the pack.
+    folder = _unpacked(tmp_path / "both.pack.zip")
+    assert main(["compare", str(folder / "results/before"), str(folder / "results/after")]) == 1
+    shutil.copytree("before", "other/before")
+    code, _, error = said("pack", "before", "other/before", "--to", "c.zip")
+    assert (code, "two of the folders have one name" in error) == (2, True)
+
+
+def test_a_run_is_packed_with_the_scenario_that_gives_its_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Said
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.toml").write_text(PLAIN)
+    change = "link.radio.delay=30 ms"
+    words = ["run", "a.toml", "--seed", "7", "--set", change, "--out", "run", "--quiet"]
+    # The compiled part prints past the streams of this process.
+    subprocess.run([sys.executable, "-m", "whimbrel", *words], capture_output=True, check=True)
+    code, _, error = said("pack", "run")
+    assert (code, "--scenario FILE names that of a run" in error) == (1, True)
+    code, _, error = said("pack", "run", "--scenario", "a.toml", "--seed", "7", "--to", "run.zip")
+    assert (code, "does not give the tables in run" in error) == (1, True)
+    given = ("--scenario", "a.toml", "--seed", "7", "--set", change, "--to", "run.zip")
+    assert said("pack", "run", *given)[0] == 0
+    code, found, _ = said("verify", "run.zip")
+    assert code == 0, found
+    (claim,) = found["claims"]
+    assert "--seed 7" in claim["command"]
+
+
+def test_a_pack_removes_nothing_elsewhere(toy: Path, tmp_path: Path, said: Said) -> None:
+    folder = _unpacked(toy)
+    listed = json.loads((folder / "pack.json").read_text())
+    (tmp_path / "precious").mkdir()
+    for name in ("../../../precious", "..", str(tmp_path / "precious")):
+        (folder / "pack.json").write_text(json.dumps({**listed, "folders": [name]}))
+        code, _, error = said("verify", folder, "--out", tmp_path / "out")
+        assert (code, "are not names of folders" in error) == (1, True), error
+    assert (tmp_path / "precious").is_dir()
+    # Nor is a pack without claims confirmed.
+    (folder / "pack.json").write_text(json.dumps({**listed, "claims": []}))
+    assert said("verify", folder)[0] == 1

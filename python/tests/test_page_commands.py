@@ -54,7 +54,7 @@ PAGES = {
     "docs/live-view.md": 2,
     "docs/media.md": 5,
     "docs/multipath.md": 2,
-    "docs/pack.md": 8,
+    "docs/pack.md": 13,
     "docs/papers.md": 5,
     "docs/wireless.md": 7,
     "papers/confront/README.md": 1,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from whimbrel._base import extras, options, output
 from whimbrel._base.terminal import markup, print_line
-from whimbrel.packing import described, making, verifying
+from whimbrel.packing import described, making, run_tables, verifying
 from whimbrel.packing.described import Publication
 from whimbrel.packing.verifying import CONFIRMED, Checked, Wish
 
@@ -26,8 +28,16 @@ def pack(arguments: Sequence[str]) -> int:
         "  whimbrel pack radio --author 'Ng, Ada' --to radio.pack.zip\n"
         "  whimbrel verify radio.pack.zip",
     )
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="what --out named")
-    parser.add_argument("--to", type=Path, metavar="FILE", help="the archive (default: RESULTS.pack.zip)")
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="RESULTS",
+        help="what --out named; several, such as before and after",
+    )
+    parser.add_argument(
+        "--to", type=Path, metavar="FILE", help="the archive (default: that of the first, NAME.pack.zip)"
+    )
     parser.add_argument(
         "--title", metavar="TEXT", help="title of the pack (default: those of its papers or sweeps)"
     )
@@ -43,16 +53,36 @@ def pack(arguments: Sequence[str]) -> int:
         metavar="SPDX",
         help="licence of the data, an identifier of SPDX (default: %(default)s)",
     )
+    parser.add_argument(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="scenario of the results of `run --out`, which is run again",
+    )
+    parser.add_argument(
+        "--seed",
+        type=options.count(0),
+        default=1,
+        metavar="N",
+        help="seed of that run (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="change of that run; may be repeated"
+    )
     parser.add_argument("--wheel", type=Path, metavar="FILE", help="bring this wheel of Whimbrel along")
     options.add_papers(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
     options.find_papers(given)
     extras.check("charts", "whimbrel pack")
-    target = given.to or Path(f"{given.results.resolve().name}{making.SUFFIX}")
-    title = given.title or making.usual_title(given.results)
-    publication = Publication(title, tuple(given.author or ("Anonymous",)), given.licence)
-    made = making.make(given.results, target, publication, given.wheel)
+    target = given.to or Path(f"{given.results[0].resolve().name}{making.SUFFIX}")
+    with tempfile.TemporaryDirectory(prefix="whimbrel-") as work:
+        results = [
+            _results(each, given, Path(work) / str(number)) for number, each in enumerate(given.results)
+        ]
+        title = given.title or making.usual_title(results)
+        publication = Publication(title, tuple(given.author or ("Anonymous",)), given.licence)
+        made = making.make(results, target, publication, given.wheel)
     if given.json:
         claims = described.listed(made.claims)
         print(
@@ -73,6 +103,13 @@ def pack(arguments: Sequence[str]) -> int:
         )
         print_line(f"check: whimbrel verify {markup(str(target))}")
     return 0
+
+
+def _results(out: Path, given: argparse.Namespace, work: Path) -> Path:
+    """The results to pack: those of a run are made again with their scenario."""
+    if given.scenario is None or not run_tables.is_run(out):
+        return out
+    return run_tables.recorded(out, given.scenario, given.seed, given.set, work)
 
 
 def verify(arguments: Sequence[str]) -> int:

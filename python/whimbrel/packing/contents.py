@@ -10,7 +10,7 @@ from typing import Any
 
 from whimbrel._base import documents, paper_folders
 from whimbrel._campaigns import times
-from whimbrel._reproduce import evaluation, kept_scenario, paper, rebuild
+from whimbrel._reproduce import evaluation, kept_scenario, paper, rebuild, sweep
 from whimbrel._reproduce.plan import RECORDS, Plan, read_plans
 from whimbrel._reproduce.reproduce import Options
 from whimbrel._simulate.records import Records
@@ -24,12 +24,14 @@ class Contents:
 
     Attributes:
         out: the folder.
+        name: of its folder in the pack; empty if there is no other.
         groups: the plans of each paper and sweep.
         about: its `manifest.json`.
         claims: in order: those of the papers, then the tables that no claim covers.
     """
 
     out: Path
+    name: str
     groups: Mapping[str, Sequence[Plan]]
     about: Mapping[str, Any]
     claims: tuple[Claimed, ...]
@@ -57,8 +59,12 @@ def is_sweep(plans: Sequence[Plan]) -> bool:
     return all(plan.kind == "sweep" for plan in plans)
 
 
-def read(out: Path) -> Contents:
+def read(out: Path, name: str = "") -> Contents:
     """Reads what is to be packed.
+
+    Args:
+        out: a folder of results.
+        name: of its folder in the pack; empty if there is no other.
 
     Raises:
         InputError: there are no results of `reproduce` or `sweep`.
@@ -66,23 +72,27 @@ def read(out: Path) -> Contents:
     """
     groups = read_plans(out) if out.is_dir() else {}
     if not groups:
-        raise InputError(f"{out} holds no results of `whimbrel reproduce` or `whimbrel sweep`")
+        hint = "; --scenario FILE names that of a run" if (out / "flows.csv").is_file() else ""
+        raise InputError(f"{out} holds no results of `whimbrel reproduce` or `whimbrel sweep`{hint}")
     rebuild.check(out)
     claims: list[Claimed] = []
     for group, plans in groups.items():
-        costs = _Costs(out, group)
+        costs = _Costs(out, name, group)
         if is_sweep(plans):
+            if any(plan.item != sweep.TABLE for plan in plans):
+                raise InputError(f"{out / group} is of an emulation, whose runs cannot be repeated")
             kept_scenario.names(out / group)
             claims += [_of_sweep(plan, costs) for plan in plans]
         else:
             claims += _of_paper(plans, costs)
-    return Contents(out, groups, _about(out), tuple(claims))
+    return Contents(out, name, groups, _about(out), tuple(claims))
 
 
 class _Costs:
     """The times and the sizes of the runs of a group."""
 
-    def __init__(self, out: Path, group: str) -> None:
+    def __init__(self, out: Path, name: str, group: str) -> None:
+        self.place = f"{name}/{group}" if name else group
         self.directory = out / group
         self._records = Records(self.directory / RECORDS)
         self._seconds = times.read(self._records.directory)
@@ -102,10 +112,9 @@ class _Costs:
 def _of_sweep(plan: Plan, costs: _Costs) -> Claimed:
     runs, seconds, size = costs.of([plan])
     said = f"{plan.details['title']}: the means of {len(plan.cells)} combinations, in {plan.item}.csv"
-    command = sweep_command(plan, f"{RESULTS}/{plan.group}")
-    return Claimed(
-        f"{plan.group}/{plan.item}", said, "", plan.group, (plan.item,), command, runs, seconds, size
-    )
+    command = sweep_command(plan, f"{RESULTS}/{costs.place}")
+    place = costs.place
+    return Claimed(f"{place}/{plan.item}", said, "", place, (plan.item,), command, runs, seconds, size)
 
 
 def sweep_command(plan: Plan, group: str) -> str:
@@ -146,7 +155,8 @@ def _paper_claim(
     runs, seconds, size = costs.of(plans)
     items = tuple(plan.item for plan in plans)
     command = rebuild.again(each, plans, papers=PAPERS)
-    return Claimed(f"{each.key}/{name}", said, verdict, each.key, items, command, runs, seconds, size)
+    place = costs.place
+    return Claimed(f"{place}/{name}", said, verdict, place, items, command, runs, seconds, size)
 
 
 def _about(out: Path) -> Mapping[str, Any]:

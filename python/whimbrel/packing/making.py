@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -14,7 +14,7 @@ from whimbrel._reproduce import kept_scenario, paper
 from whimbrel._reproduce.plan import RECORDS
 from whimbrel._simulate import record_format
 from whimbrel._values.sheet import replace_text
-from whimbrel.errors import InputError, PaperError, RecordError
+from whimbrel.errors import InputError, PaperError, RecordError, UsageError
 from whimbrel.packing import archive, container, contents, described, manifest, tables
 from whimbrel.packing.contents import Contents
 from whimbrel.packing.described import Publication
@@ -24,11 +24,11 @@ SUFFIX = ".pack.zip"
 _LICENCES = ("LICENSE-MIT", "LICENSE-APACHE")
 
 
-def make(out: Path, target: Path, publication: Publication, wheel: Path | None = None) -> Manifest:
+def make(outs: Sequence[Path], target: Path, publication: Publication, wheel: Path | None = None) -> Manifest:
     """Writes a pack.
 
     Args:
-        out: folder of results.
+        outs: folders of results; of several, each has its name in the pack.
         target: the archive; it appears complete or not at all.
         publication: what only the author knows.
         wheel: of Whimbrel, if the pack should bring it.
@@ -39,8 +39,9 @@ def make(out: Path, target: Path, publication: Publication, wheel: Path | None =
     Raises:
         InputError: there are no results, or the wheel is none.
         PaperError: the results are damaged or incomplete.
+        UsageError: two folders have one name.
     """
-    found = contents.read(out)
+    found = read(outs)
     if wheel is not None and not (wheel.is_file() and wheel.suffix == ".whl"):
         raise InputError(f"--wheel {wheel}: expected a file NAME.whl")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -51,27 +52,44 @@ def make(out: Path, target: Path, publication: Publication, wheel: Path | None =
     return made
 
 
-def usual_title(out: Path) -> str:
-    """The titles of the papers and sweeps in a folder of results.
+def read(outs: Sequence[Path]) -> list[Contents]:
+    """The results of several folders.
+
+    Raises:
+        InputError: there are no results in one.
+        PaperError: they are damaged.
+        UsageError: two folders have one name.
+    """
+    names = [out.resolve().name for out in outs] if len(outs) > 1 else [""]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two of the folders have one name: {', '.join(names)}")
+    return [contents.read(out, name) for out, name in zip(outs, names, strict=True)]
+
+
+def usual_title(outs: Sequence[Path]) -> str:
+    """The titles of the papers and sweeps in folders of results.
 
     Raises:
         InputError: there are no results.
         PaperError: they are damaged.
     """
-    found = contents.read(out)
     titles = [
         str(plans[0].details["title"])
         if contents.is_sweep(plans)
         else f"Reproduction of: {paper.load(key).title}"
+        for found in read(outs)
         for key, plans in found.groups.items()
     ]
-    return "; ".join(titles)
+    return "; ".join(dict.fromkeys(titles))
 
 
-def _fill(folder: Path, found: Contents, publication: Publication, wheel: Path | None, name: str) -> Manifest:
-    _copy_results(found, folder / manifest.RESULTS)
-    tables.write(found, folder / "tables")
-    papers = found.foreign_papers
+def _fill(
+    folder: Path, found: Sequence[Contents], publication: Publication, wheel: Path | None, name: str
+) -> Manifest:
+    for each in found:
+        _copy_results(each, folder / manifest.RESULTS / each.name)
+        tables.write(each, folder / "tables" / each.name)
+    papers = sorted({key for each in found for key in each.foreign_papers})
     for key in papers:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(paper.folder(key), folder / manifest.PAPERS / key, ignore=ignored)
@@ -79,20 +97,23 @@ def _fill(folder: Path, found: Contents, publication: Publication, wheel: Path |
     if wheel is not None:
         (folder / "software").mkdir()
         shutil.copyfile(wheel, folder / "software" / wheel.name)
+    plans = [plan for each in found for plan in each.plans]
     has_video = any(
-        paper.load(plan.group).item(plan.item).run is not None for plan in found.plans if plan.kind == "paper"
+        paper.load(plan.group).item(plan.item).run is not None for plan in plans if plan.kind == "paper"
     )
-    python = str(found.about.get("machine", {}).get("python", "3"))
+    about = found[0].about
+    python = str(about.get("machine", {}).get("python", "3"))
     scripts = container.files(compiled.version(), python, wheel.name if wheel else "", has_video=has_video)
     _write_all(folder / "container", scripts)
-    engines = tuple(sorted({plan.engine for plan in found.plans}))
+    engines = tuple(sorted({plan.engine for plan in plans}))
     listed = Manifest(
         publication.title,
         compiled.version(),
         engines,
-        found.about,
+        about,
+        tuple(each.name for each in found),
         tuple(papers),
-        found.claims,
+        [claim for each in found for claim in each.claims],
         _digests(folder),
     )
     texts = {

@@ -39,10 +39,11 @@ class Claimed:
     """What the results say, with the command that repeats it.
 
     Attributes:
-        id: `GROUP/NAME`, of a claim or of a table.
+        id: `GROUP/NAME`, of a claim or of a table; with the name of the folder of results before it if the
+            pack has several.
         claim: in words.
         verdict: of the results, such as `holds`; empty for a table.
-        group: folder of the results.
+        group: folder of the results, below `results`.
         items: names of its tables.
         command: repeats it alone.
         runs: number of its runs.
@@ -70,6 +71,7 @@ class Manifest:
         version: of Whimbrel.
         engines: identities of the code that made the runs.
         about: `manifest.json` of the results: machine, command, commit.
+        folders: of the results, below `results`; an empty name for its only one.
         papers: keys of the papers whose code the pack brings, because no package has it.
         claims: in order.
         files: by path, `/` between its parts.
@@ -79,6 +81,7 @@ class Manifest:
     version: str
     engines: tuple[str, ...]
     about: Mapping[str, Any]
+    folders: tuple[str, ...]
     papers: tuple[str, ...]
     claims: Sequence[Claimed]
     files: Mapping[str, File]
@@ -113,7 +116,10 @@ def read(text: str | bytes, name: str) -> Manifest:
             for path, each in found.pop("files").items()
         }
         engines, papers = tuple(map(str, found.pop("engines"))), tuple(map(str, found.pop("papers")))
-        return Manifest(claims=claims, files=files, engines=engines, papers=papers, **found)
+        folders = tuple(map(str, found.pop("folders")))
+        if any(folder in (".", "..") or "/" in folder or "\\" in folder for folder in folders):
+            raise InputError(f"{name} is damaged: {folders!r} are not names of folders")
+        return Manifest(claims=claims, files=files, engines=engines, folders=folders, papers=papers, **found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{name} is damaged: its {NAME} is no list of a pack: {error!r}") from error
 

@@ -83,7 +83,7 @@ class Checked:
     @property
     def is_confirmed(self) -> bool:
         """True if all claims were confirmed."""
-        return all(verdict.status == CONFIRMED for verdict in self.verdicts)
+        return bool(self.verdicts) and all(verdict.status == CONFIRMED for verdict in self.verdicts)
 
 
 @dataclass
@@ -124,26 +124,35 @@ def verify(pack: Path, wish: Wish) -> Checked:
             f"{pack} is intact and was made by Whimbrel {listed.version}, this is {compiled.version()}, whose"
             f" results may differ: install whimbrel=={listed.version}, or check it with --any-version"
         )
-    packed = place / "pack" / RESULTS
-    groups = {
-        group: _check_group(group, plans, packed, place, listed, wish)
-        for group, plans in read_plans(packed).items()
-    }
     checked = Checked(listed)
-    _rebuild(packed, place / "rebuilt", place / "again", groups, checked, wish)
-    checked.verdicts = [_verdict(claim, groups.get(claim.group, _Group())) for claim in listed.claims]
+    all_groups: dict[str, _Group] = {}
+    for folder in listed.folders:
+        packed, again_ = place / "pack" / RESULTS / folder, place / "again" / folder
+        groups = {
+            group: _check_group(group, plans, packed, again_, place / "pack", listed, wish)
+            for group, plans in read_plans(packed).items()
+        }
+        _rebuild(packed, place / "rebuilt" / folder, again_, groups, checked, wish)
+        all_groups |= {f"{folder}/{group}" if folder else group: found for group, found in groups.items()}
+    checked.verdicts = [_verdict(claim, all_groups.get(claim.group, _Group())) for claim in listed.claims]
     return checked
 
 
 def _check_group(
-    group: str, plans: Sequence[Plan], packed: Path, place: Path, listed: Manifest, wish: Wish
+    group: str,
+    plans: Sequence[Plan],
+    packed: Path,
+    made: Path,
+    pack: Path,
+    listed: Manifest,
+    wish: Wish,
 ) -> _Group:
     found = _Group()
     if group in listed.papers:
         if not wish.run_papers:
             found.skipped = f"the pack brings the code of the paper {group}; --run-papers runs it"
             return found
-        paper_folders.add(place / "pack" / PAPERS / group)
+        paper_folders.add(pack / PAPERS / group)
     by_item: dict[str, list[Again]] = {}
     for plan in plans:
         try:
@@ -156,7 +165,7 @@ def _check_group(
     bar = Silent() if wish.quiet else Bar(f"repeating runs of {group}")
     with bar:
         bar.add(len(chosen))
-        work = Records(place / "again" / group / RECORDS)
+        work = Records(made / group / RECORDS)
         outcomes = again.repeat(list(chosen.values()), packed / group, work, wish.jobs, bar)
     for item, runs in by_item.items():
         found.repeated[item] = {run.key for run in runs if run.key in outcomes.same}
@@ -227,7 +236,7 @@ def _verdict(claim: Claimed, found: _Group) -> Verdict:
     repeated = len(set().union(*(found.repeated.get(item, set()) for item in claim.items)))
     if found.skipped:
         return Verdict(claim, NOT_REPEATED, found.skipped, 0)
-    name = claim.id.partition("/")[2]
+    name = claim.id.rpartition("/")[2]
     places = ("", *claim.items, f"claim {name}")
     reasons = [found.wrong[place] for place in places if place in found.wrong]
     if reasons:
