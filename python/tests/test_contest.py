@@ -321,7 +321,7 @@ def test_a_contest_has_a_page_with_curves_and_replays(tmp_path: Path, said: Said
     assert len(links) == 6
     assert all((page.parent / link).is_file() for link in links)
     assert "wrong raised AttributeError in line 3" in text.replace("&#x27;", "'")
-    assert (page.parent / "league.csv").read_text().startswith("place,contestant,points")
+    assert (page.parent / "league.csv").read_text().startswith("contestant,place,points")
     # The same command plays nothing again.
     records = {path: path.stat().st_mtime_ns for path in (tmp_path / "out/records").glob("*.record")}
     assert len(records) == 6

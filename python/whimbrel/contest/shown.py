@@ -24,7 +24,7 @@ from whimbrel.contest.league import Match, Standing
 
 PAGE = "index.html"
 _REPLAYS = "replays"
-_HEADS = ("place", "contestant", "points", "won", "drawn", "lost", "score [95 %]")
+_HEADS = ("contestant", "place", "points", "won", "drawn", "lost", "score [95 %]")
 
 
 def write(matches: Sequence[Match], table: Sequence[Standing], out: Path, command: str) -> Path:
@@ -132,11 +132,11 @@ def _name(each: Match) -> str:
 def _row(each: Standing) -> list[str]:
     interval = each.score.interval
     score = "-" if interval is None else f"{interval.mean:.2f} {interval.bounds('.2f')}".strip()
-    return [*map(str, (each.place, each.name, each.points, each.wins, each.draws, each.losses)), score]
+    return [*map(str, (each.name, each.place, each.points, each.wins, each.draws, each.losses)), score]
 
 
 def _cells(each: Standing) -> list[object]:
-    return [each.place, each.name, each.points, each.wins, each.draws, each.losses, *_numbers(each.score)]
+    return [each.name, each.place, each.points, each.wins, each.draws, each.losses, *_numbers(each.score)]
 
 
 def _numbers(value: Value) -> list[float | None]:
