@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from whimbrel._base import extras, options, output
 from whimbrel.contest import league, shown
 from whimbrel.contest.law import Limits
 from whimbrel.contest.league import Wish
+from whimbrel.errors import UsageError
 
 _MEBI = 1 << 20
 
@@ -76,6 +78,10 @@ def main(arguments: Sequence[str]) -> int:
     _add_run_options(parser)
     given = parser.parse_args(arguments)
     extras.check("charts", "whimbrel contest")
+    if sys.platform == "win32":
+        raise UsageError(
+            "whimbrel contest needs Linux or macOS: Windows cannot limit the process of a contestant"
+        )
     who = league.entrants(given.files, given.law)
     where = league.networks(given.network or [Path(__file__).parents[1] / "examples" / "contest"])
     limits = Limits(given.processor, given.memory * _MEBI, float(given.patience))

@@ -8,6 +8,7 @@ there is none.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import random
@@ -128,13 +129,18 @@ def _library_folders() -> list[str]:
 def _limit(limits: Mapping[str, int]) -> None:
     if resource is None:
         return
-    seconds = limits["processor_s"]
-    # The first limit names the reason, the second ends those that ignore it.
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (limits["memory"], limits["memory"]))
-    for kind in (resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
-        resource.setrlimit(kind, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    seconds, memory = limits["processor_s"], limits["memory"]
+    for kind, soft, hard in (
+        # The first limit names the reason, the second ends those that ignore it.
+        (resource.RLIMIT_CPU, seconds, seconds + 1),
+        (resource.RLIMIT_AS, memory, memory),
+        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_NOFILE, 64, 64),
+    ):
+        # Some systems have no limit of address space.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (soft, hard))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
 
