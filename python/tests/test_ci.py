@@ -12,7 +12,7 @@ import pytest
 from shell_blocks import ROOT
 
 from whimbrel.__main__ import main
-from whimbrel._base import documents
+from whimbrel._base import documents, extras
 
 CI = ROOT / "examples" / "ci"
 NETWORKS = ROOT / "examples" / "networks"
@@ -30,7 +30,13 @@ while True:
 def _run(
     programs: Path, results: Path, *networks: str, runs: int = 3, time: str = "1s"
 ) -> "subprocess.CompletedProcess[str]":
-    settings = {"WHIMBREL": str(WHIMBREL), "RUNS": str(runs), "TIME": time, "NETWORKS": str(NETWORKS)}
+    settings = {
+        "WHIMBREL": str(WHIMBREL),
+        "RUNS": str(runs),
+        "TIME": time,
+        "NETWORKS": str(NETWORKS),
+        "PYTHON": sys.executable,
+    }
     words = ["/bin/sh", str(CI / "bad_networks.sh"), str(programs), str(results), *networks]
     return subprocess.run(
         words,
@@ -93,12 +99,14 @@ def test_a_sender_that_fails_is_named(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "program"), [("ffmpeg", "ffmpeg"), ("gstreamer", "gst-launch-1.0"), ("iperf3", "iperf3")]
+    ("name", "program"),
+    [("ffmpeg", "ffmpeg"), ("gstreamer", "gst-launch-1.0"), ("iperf3", "iperf3"), ("webrtc", "aiortc")],
 )
 def test_programs_of_others_send_over_a_network(name: str, program: str, folder: Path) -> None:
-    if shutil.which(program) is None:
+    if shutil.which(program) is None and not extras.is_installed(program):
         pytest.skip(f"no {program}")
-    shutil.copy(CI / f"{name}.sh", folder)
+    for file in (f"{name}.sh", "webrtc_peer.py"):
+        shutil.copy(CI / file, folder)
     done = _run(folder / f"{name}.sh", folder / "results", "fibre", runs=1, time="5s")
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = [row for row in documents.CsvFile(folder / "results" / "flows.csv") if row["flow"] == "media"]
