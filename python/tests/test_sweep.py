@@ -11,11 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+import numpy as np
 import polars
 import pytest
 
 from whimbrel.__main__ import main
 from whimbrel._base import output
+from whimbrel._reproduce import sweep as sweep_runs
+from whimbrel._reproduce.plan import Cell, Plan
+from whimbrel._simulate.record_format import encode
+from whimbrel._simulate.records import Records
+from whimbrel._values.table import Table
 from whimbrel.errors import OutputError
 from whimbrel.sheet import read_sheet
 
@@ -412,3 +418,16 @@ def test_a_directory_of_results_has_one_writer(tmp_path: Path, sweep: Sweep) -> 
     assert status == 0, said
     # No file remains.
     assert not [path.name for path in Path("out").iterdir() if path.name.startswith((".", "tmp"))]
+
+
+def test_a_flow_that_is_not_in_each_run_is_left_out(tmp_path: Path) -> None:
+    """As of an emulation, whose programs do not answer in each run."""
+    records = Records(tmp_path / "dsl" / "records")
+    for key, flows in (("k1", ["media", "answers"]), ("k2", ["media"])):
+        table = Table({"flow": flows, "goodput_bps": np.array([1e6] * len(flows))})
+        records.save(key, encode(key, {"flows": table}, {}))
+    details = {"title": "DSL", "metrics": ["goodput_bps"], "settings": [{}], "random": [True], "maximum": 2}
+    cell = Cell("-", "", (1, 2), ("k1", "k2"))
+    plan = Plan("sweep", "dsl", "emulation", False, 1, "e", (cell,), {**details, "precision": None})
+    (line,) = sweep_runs.read(plan, tmp_path).lines
+    assert (line.flow, line.values["goodput_bps"].sample.tolist()) == ("media", [1000.0, 1000.0])
