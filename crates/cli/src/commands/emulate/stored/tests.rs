@@ -37,6 +37,20 @@ fn stored<'a>(seed: u64, changes: &'a [String]) -> Stored<'a> {
     Stored { group: "two", title: "Two nodes", seed, changes, summary: json!({ "exit_code": 0 }) }
 }
 
+/// The flows, and another one with the numbers of the first.
+fn with_answers(flows: &Table) -> Table {
+    let columns = flows.columns().iter().map(|(name, column)| {
+        let longer = match column {
+            Column::Float(values) => Column::Float(values.iter().copied().chain([values[0]]).collect()),
+            Column::Integer(values) => Column::Integer(values.iter().copied().chain([values[0]]).collect()),
+            Column::Text(words) if *name == "flow" => Column::Text(words.iter().chain(["b>a"]).collect()),
+            Column::Text(words) => Column::Text(words.iter().chain(words.iter().take(1)).collect()),
+        };
+        (*name, longer)
+    });
+    Table::from_columns(flows.name(), columns.collect())
+}
+
 fn plan_in(directory: &Path) -> Plan {
     let text = fs::read(directory.join("two/records/emulation.plan.json")).expect("a plan");
     serde_json::from_slice(&text).expect("the plan's JSON")
@@ -54,6 +68,16 @@ fn other_seeds_are_repetitions_and_other_settings_start_anew() {
     assert_eq!(plan.cells[0].keys, ["emulation-1", "emulation-3"]);
     assert_eq!(plan.details.flows, ["größe"], "flows in the background are not compared");
 
+    // Programs that answer in one run only: the run counts, the flow of the answers does not.
+    let mut answered = record.clone().into_tables();
+    answered
+        .iter_mut()
+        .filter(|table| table.name() == "flows")
+        .for_each(|table| *table = with_answers(table));
+    stored(4, &[]).write(directory.path(), &answered.into_iter().collect()).expect("it is written");
+    let plan = plan_in(directory.path());
+    assert_eq!((&plan.cells[0].seeds[..], plan.details.flows), (&[1, 3, 4][..], vec!["größe".to_owned()]));
+
     stored(2, &["link.rate = 2 Mbit/s".to_owned()]).write(directory.path(), &record).expect("it is written");
     let plan = plan_in(directory.path());
     assert_eq!((&plan.cells[0].seeds[..], plan.cells[0].row.as_str()), (&[2][..], "2 Mbit/s"));
@@ -65,7 +89,13 @@ fn other_seeds_are_repetitions_and_other_settings_start_anew() {
     // None that is partial.
     assert_eq!(
         names,
-        ["emulation-1.record", "emulation-2.record", "emulation-3.record", "emulation.plan.json"]
+        [
+            "emulation-1.record",
+            "emulation-2.record",
+            "emulation-3.record",
+            "emulation-4.record",
+            "emulation.plan.json"
+        ]
     );
 }
 
