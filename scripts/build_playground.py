@@ -15,6 +15,7 @@ import base64
 import gzip
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "crates" / "playground" / "page"
 STYLE = (ROOT / "crates" / "live" / "src" / "page" / "page.css", PAGE / "page.css")
-SCRIPTS = ("editor.js", "knobs.js", "address.js", "frame.js", "page.js")
+SCRIPTS = ("editor.js", "knobs.js", "exercise.js", "address.js", "frame.js", "page.js")
 TARGET = "wasm32-unknown-unknown"
 PROFILE = "playground"
 GROUPS = {
@@ -35,6 +36,7 @@ GROUPS = {
 }
 FIRST = "scenarios/repaired"
 """The example that an address without one shows."""
+PAGES = re.compile(r" \(docs/[^)]*\)")
 MOST = 3_000_000
 """The most bytes of the page as a server sends it, compressed."""
 
@@ -55,7 +57,7 @@ def module() -> bytes:
 
 
 def examples() -> dict[str, object]:
-    """The packaged scenarios, and the files that they name."""
+    """The packaged scenarios, the exercises on them, and the files that they name."""
     described = tomllib.loads((ROOT / "examples" / "files.toml").read_text(encoding="utf-8"))
     found, files = [], {}
     for folder, group in GROUPS.items():
@@ -66,14 +68,15 @@ def examples() -> dict[str, object]:
                 # The module has no DTLS.
                 if all("encryption" not in flow for flow in tomllib.loads(text)["flow"]):
                     name = f"{folder}/{path.stem}"
-                    found.append({"name": name, "group": group, "about": about, "text": text})
+                    found.append({"name": name, "group": group, "about": PAGES.sub("", about), "text": text})
     for folder in ("scenarios", "traces"):
         for file in described[folder]:
             if not file.endswith(".toml"):
                 content = (ROOT / "examples" / folder / file).read_bytes()
                 files[f"{folder}/{file}"] = base64.b64encode(content).decode()
     found.sort(key=lambda example: example["name"] != FIRST)
-    return {"examples": found, "files": files}
+    exercises = tomllib.loads((PAGE / "exercises.toml").read_text(encoding="utf-8"))["exercise"]
+    return {"examples": found, "exercises": exercises, "files": files}
 
 
 def packed(content: bytes) -> str:

@@ -31,7 +31,7 @@ const makeKnobs = (box, { changed, settled }) => {
       output.textContent = shownValue(knobs[n], knobs[n].value);
     });
     input.addEventListener("change", settled);
-    const row = make("label", { className: "knob" }, make("span", {}, knob.label), output, input);
+    const row = make("label", { className: "knob" }, make("span", {}, knob.label), input, output); // the first control has the label
     return { row, show: ({ value, unit }) => {
       input.value = value;
       output.textContent = shownValue({ unit }, value);

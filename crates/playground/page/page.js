@@ -2,7 +2,8 @@
 
 const startPlayground = () => {
   const worker = new Worker(URL.createObjectURL(new Blob([element("worker").textContent], { type: "text/javascript" })));
-  let [examples, frame] = [[], null];
+  let [examples, exercises, frame] = [[], [], null];
+  let ran = ""; // the text of the run in progress
   let chosen = ""; // the example that the text came from
   let checked = 0; // number of the last check
   let running = 0; // number of the run in progress
@@ -38,6 +39,8 @@ const startPlayground = () => {
     settled: () => askForRun(),
   });
 
+  const exercise = makeExercise(element("exercise"));
+
   const showRunning = (is) => {
     element("stop").hidden = element("progress").hidden = !is;
     element("save-capture").disabled = is || !isValid;
@@ -56,7 +59,8 @@ const startPlayground = () => {
     showRunning(true);
     say(captures ? "Running again, to capture the packets." : "Running.");
     if (!captures) frame.restart();
-    worker.postMessage({ task: "run", text: editor.text, seed: seed(), number: running, captures });
+    ran = editor.text;
+    worker.postMessage({ task: "run", text: ran, seed: seed(), number: running, captures });
     keepAddress();
   };
   // Runs the text once it is known to be a scenario.
@@ -72,9 +76,15 @@ const startPlayground = () => {
     element("example").value = chosen;
     element("about").textContent = text === null && found ? found.about : "A changed scenario, from the address of this page.";
     editor.text = text ?? found.text;
+    exercise.show(exercises.find((each) => each.example === chosen));
   };
   const state = () => ({ example: chosen, text: editor.text, original: exampleOf(chosen)?.text, seed: seed() });
-  const keepAddress = async () => history.replaceState(null, "", await addressOf(state()));
+  const keepAddress = async () => {
+    const before = location.hash;
+    const address = await addressOf(state());
+    // Meanwhile the visitor may have gone to another one.
+    if (location.hash === before) history.replaceState(null, "", address);
+  };
   const open = async () => {
     let given = {};
     try {
@@ -97,7 +107,7 @@ const startPlayground = () => {
   };
   const told = {
     ready: (given) => {
-      ({ examples } = given);
+      ({ examples, exercises } = given);
       frame = makeFrame(element("frame"), given.livePage);
       const groups = new Map();
       for (const { name, group } of examples) {
@@ -136,12 +146,13 @@ const startPlayground = () => {
         return;
       }
       last = { page, record };
+      exercise.judge(ran, record);
       frame.show(page);
       for (const id of ["save-record", "save-page"]) element(id).disabled = false;
       const pace = seconds > 0 ? facts.end / seconds : Infinity;
       say(`${shortNumber(facts.end)} s simulated in ${seconds.toFixed(2)} s, ${Math.round(pace)} times as fast as real time.`);
-      element("digest").hidden = !digest;
-      element("digest").textContent = `SHA-256 of the record: ${digest}. The command prints the same: whimbrel run ${name()}.toml --seed ${seed()} --json | sha256sum`;
+      element("same").hidden = !digest;
+      element("digest").textContent = `whimbrel run ${name()}.toml --seed ${seed()} --json | sha256sum prints ${digest}, the SHA-256 digest of the record.`;
       dispatchEvent(new CustomEvent("ended", { detail: { facts, seconds, digest, record, since: performance.now() } }));
     },
     broken: ({ error }) => say(`The simulator does not run in this browser: ${error}`),

@@ -118,7 +118,7 @@ const begin = async (given) => {
   const all = JSON.parse(new TextDecoder().decode(packed));
   files = Object.entries(all.files).map(([path, content]) => [path, Uint8Array.from(atob(content), (character) => character.charCodeAt(0))]);
   checker = makeInstance();
-  postMessage({ kind: "ready", examples: all.examples, livePage: checker.text("live_page") });
+  postMessage({ kind: "ready", examples: all.examples, exercises: all.exercises, livePage: checker.text("live_page") });
 };
 
 const TASKS = { begin, check, run: simulate, stop: () => (current = null) };

@@ -57,7 +57,6 @@ pub struct Choice(pub String, pub String);
 /// A meaning of a number, which decides its scale.
 #[derive(Clone, Copy)]
 enum Scale {
-    /// From zero to at least `1`, in the unit of the value.
     Loss,
     Time,
     Rate,
@@ -99,6 +98,7 @@ impl Search<'_> {
             self.number(&format!("{name}: delay"), &format!("{key}.delay"), Scale::Time);
             self.number(&format!("{name}: queue"), &format!("{key}.queue"), Scale::Count);
             self.number(&format!("{name}: rate"), &format!("{key}.rate"), Scale::Rate);
+            self.choice(&format!("{name}: discipline"), "link", position, &["discipline", "kind"]);
         }
     }
 
@@ -114,7 +114,7 @@ impl Search<'_> {
                 ("scheduler", &["multipath", "scheduler"]),
                 ("repair", &["repair", "kind"]),
             ] {
-                self.choice(&format!("{name}: {label}"), &key, path);
+                self.choice(&format!("{name}: {label}"), "flow", position, path);
             }
             self.number(&format!("{name}: repair within"), &format!("{key}.repair.latency"), Scale::Time);
             self.number(&format!("{name}: rate"), &format!("{key}.traffic.rate"), Scale::Rate);
@@ -146,10 +146,10 @@ impl Search<'_> {
         self.add(label, span, kind);
     }
 
-    /// Adds a choice among the values that the schema has for a key of a flow.
-    fn choice(&mut self, label: &str, flow: &str, path: &[&str]) {
-        let Some(span) = self.value(&format!("{flow}.{}", path.join("."))) else { return };
-        let mut keys = vec!["flow"];
+    /// Adds a choice among the values that the schema has for a key of a table's entry.
+    fn choice(&mut self, label: &str, table: &str, position: usize, path: &[&str]) {
+        let Some(span) = self.value(&format!("{table}[{position}].{}", path.join("."))) else { return };
+        let mut keys = vec![table];
         keys.extend(path);
         let options = options(self.schema, &keys);
         let value = self.text[span.clone()].to_owned();
