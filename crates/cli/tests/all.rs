@@ -29,6 +29,7 @@ mod perf_receiving;
 mod perf_repair;
 mod perf_security;
 mod pipe;
+mod playground;
 #[path = "support/processes.rs"]
 mod processes;
 mod qlog;

@@ -90,7 +90,7 @@ fn outage(folder: &Path) -> PathBuf {
 
 /// Report of a script after a page by `report(value)`, in a frame of that width, since no window is
 /// narrower than 500 pixels; `place`: the part of the address after "#". `None` without a browser.
-fn reported(
+pub(crate) fn reported(
     folder: &Path,
     page: &str,
     script: &str,
@@ -98,8 +98,10 @@ fn reported(
     width: u32,
     options: &[&str],
 ) -> Option<Value> {
-    let report =
-        r#"const report = (value) => fetch("/done", { method: "POST", body: JSON.stringify(value) });"#;
+    let report = r#"
+        const report = (value) => fetch("/done", { method: "POST", body: JSON.stringify(value) });
+        addEventListener("unhandledrejection", ({ reason }) => report({ failure: String(reason?.stack ?? reason) }));
+    "#;
     let page = page.replace("</body>", &format!("<script>{report}{script}</script></body>"));
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback");
     let url = format!("http://{}/", listener.local_addr().expect("bound"));
