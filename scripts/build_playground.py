@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the playground: one page that contains the simulator as a WebAssembly module and the packaged examples.
+"""Builds the playground: one page with the simulator as a WebAssembly module and the packaged examples.
 
 Usage: scripts/build_playground.py OUT
 
@@ -113,7 +113,9 @@ def main() -> int:
     (out / "index.html").write_text(text, encoding="utf-8")
     shutil.copy2(PAGE / "offline.js", out)
     size = len(gzip.compress(text.encode(), 6))
-    print(f"playground: {out / 'index.html'}: {size / 1e6:.2f} MB compressed, module {len(code) / 1e6:.2f} MB")
+    print(
+        f"playground: {out / 'index.html'}: {size / 1e6:.2f} MB compressed, module {len(code) / 1e6:.2f} MB"
+    )
     if size > MOST:
         print(f"playground: expected at most {MOST / 1e6:.0f} MB", file=sys.stderr)
     return int(size > MOST)
