@@ -67,9 +67,9 @@ impl Session {
     /// The page that replays the run so far, as `run --watch` writes it; `None` if it was not recorded.
     fn replay_page(&mut self) -> PyResult<Option<String>> {
         let seed = self.seed;
-        let made = self.run.with_dependent_mut(|_, run| {
-            run.as_ref().map(|run| whimbrel_cli::replay_page(run, seed))
-        });
+        let made = self
+            .run
+            .with_dependent_mut(|_, run| run.as_ref().map(|run| whimbrel_cli::replay_page(run, seed)));
         made.ok_or_else(ended)
     }
 

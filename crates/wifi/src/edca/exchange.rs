@@ -192,6 +192,9 @@ impl<R: Random> Edca<R> {
     /// The CTS arrived.
     pub(super) fn handle_cts(&mut self, now: Instant) {
         self.stop_waiting();
+        if let Some(Opportunity { session, .. }) = self.opportunity {
+            self.sessions[session].missed_cts = 0;
+        }
         self.exchange = Exchange::DataDue(now + self.config.phy.sifs);
     }
 
@@ -229,6 +232,22 @@ impl<R: Random> Edca<R> {
     fn is_request_pending(&mut self) -> bool {
         let Some(Opportunity { session, .. }) = self.opportunity else { return false };
         core::mem::take(&mut self.sessions[session].unanswered) > 0
+    }
+
+    /// An RTS has no CTS. The rate has failed, as without an RTS: a receiver far away may not understand even
+    /// the RTS at it. At the retry limit the prepared MPDUs are given up.
+    fn cts_missing(&mut self, now: Instant, session: usize) {
+        self.report_rate(now, session, 0);
+        let limit = self.config.retry_limit;
+        let missed = &mut self.sessions[session].missed_cts;
+        *missed = missed.saturating_add(1);
+        if limit.is_none_or(|limit| *missed < limit) {
+            return self.sessions[session].window.withdraw();
+        }
+        *missed = 0;
+        if self.conclude(now, |window, report| window.fail(Some(1), report)) {
+            self.owe_request();
+        }
     }
 
     /// A request has no answer. A receiver that is out of reach has none for as long, and each request delays
@@ -313,7 +332,7 @@ impl<R: Random> Edca<R> {
         let counters = &mut self.counters[category];
         *(if is_first { &mut counters.failed_attempts } else { &mut counters.failed_later }) += 1;
         match exchange {
-            Exchange::AwaitingCts => self.sessions[session].window.withdraw(),
+            Exchange::AwaitingCts => self.cts_missing(now, session),
             Exchange::AwaitingAck | Exchange::AwaitingBlockAck => {
                 self.report_rate(now, session, 0);
                 let limit = self.config.retry_limit;

@@ -109,7 +109,7 @@ impl<R: Random> Edca<R> {
             session.window.clear(&mut |packet, was_sent| {
                 withdraw(Withdrawn { packet, category, is_management, was_sent });
             });
-            (session.owes_request, session.unanswered) = (false, 0);
+            (session.owes_request, session.unanswered, session.missed_cts) = (false, 0, 0);
         }
         self.active.iter_mut().for_each(alloc::collections::VecDeque::clear);
         self.backlog = [0; 4];

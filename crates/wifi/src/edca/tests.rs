@@ -2,7 +2,9 @@ use std::vec::Vec;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{AccessCategory, Edca, EdcaConfig, Event, MissedBlockAck, Ppdu, Received, TransmitRate};
+use super::{
+    AccessCategory, Adaptation, Edca, EdcaConfig, Event, MissedBlockAck, Ppdu, Received, TransmitRate,
+};
 use crate::aggregation::{AggregateLimits, Fate, Packet};
 use crate::frame::{FrameKind, MacAddress};
 use crate::phy::{Format, GuardInterval, Mode, Phy, Width};
@@ -161,6 +163,24 @@ fn requests_without_an_answer_end_at_the_retry_limit() {
     assert_eq!((request.1.frame.kind, request.1.block_ack.start), (BlockAckRequest, 4));
     pass(&mut receiver, &request, &[]);
     assert_eq!(delivered(&mut receiver), [2, 3]);
+}
+
+#[test]
+fn an_rts_without_a_cts_lowers_the_rate_and_ends_at_the_retry_limit() {
+    let adaptive = EdcaConfig { rts_threshold: 0, adaptation: Adaptation::MinstrelHt, ..config() };
+    let mut sender = Edca::new(ME, adaptive.clone(), Zero);
+    sender.agree_to_send(PEER, AccessCategory::BestEffort, adaptive.rate, adaptive.limits);
+    fill(&mut sender, 0..1);
+    let sent: Vec<Ppdu> = core::iter::from_fn(|| next(&mut sender)).map(|(_, ppdu)| ppdu).take(50).collect();
+    let kinds: Vec<FrameKind> = sent.iter().map(|ppdu| ppdu.frame.kind).collect();
+    // The requests announce what was given up.
+    assert_eq!(kinds, [[FrameKind::Rts; 7], [FrameKind::BlockAckRequest; 7]].concat());
+    // An RTS lasts for 36 us at 12 Mbit/s, and for 52 us at 6.
+    let times = [sent[0].frame.air_time, sent[6].frame.air_time];
+    assert_eq!(times, [36, 52].map(Duration::from_micros));
+    let fates = core::iter::from_fn(|| sender.poll_event());
+    let given_up = fates.filter(|(_, event)| matches!(event, Event::Done { fate: Fate::GivenUp, .. }));
+    assert_eq!((given_up.count(), sender.backlog(AccessCategory::BestEffort)), (1, 0));
 }
 
 /// Without the block acknowledgement, everything is repeated, or asked for.

@@ -25,6 +25,8 @@ pub(super) struct Session {
     pub(super) owes_request: bool,
     /// Requests in a row without an answer. At the retry limit the next answered frame is awaited.
     pub(super) unanswered: u16,
+    /// RTS in a row without a CTS.
+    pub(super) missed_cts: u16,
     pub(super) account: Account,
     pub(super) adaptive: Option<Adaptive>,
     /// The packets are management messages.
@@ -51,6 +53,7 @@ impl Session {
             window,
             owes_request: false,
             unanswered: 0,
+            missed_cts: 0,
             account: Account::NEW,
             adaptive: None,
             is_management: false,
