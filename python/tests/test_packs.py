@@ -15,7 +15,8 @@ from toy_core import FakeCore
 
 from whimbrel.__main__ import main
 from whimbrel._simulate import record_format
-from whimbrel.packing import manifest
+from whimbrel.errors import CampaignInterrupted
+from whimbrel.packing import again, manifest, verifying
 
 Said = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -75,16 +76,8 @@ def _swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Said) -> Path:
     (tmp_path / "here" / "traces").mkdir()
     (tmp_path / "here" / "traces" / "walk.csv").write_text("0 2.0\n1 1.0\n2 3.0\n")
     (tmp_path / "here" / "scenarios" / "walk.toml").write_text(SCENARIO)
-    words = (
-        "--metric",
-        "goodput_bps",
-        "--max-runs",
-        "3",
-        "--out",
-        "res",
-        "--set",
-        "link.radio.queue=9 packets",
-    )
+    words = ["--metric", "goodput_bps", "--max-runs", "3", "--out", "res"]
+    words += ["--set", "link.radio.queue=9 packets"]
     assert said("sweep", "here/scenarios/walk.toml", *words)[0] == 0
     assert said("pack", "res", "--to", "walk.pack.zip")[0] == 0
     shutil.rmtree(tmp_path / "here")
@@ -341,8 +334,6 @@ def test_a_cut_archive_is_damaged(toy: Path, said: Said) -> None:
     assert code == 1
     assert "is damaged" in error
     # A byte in the middle of a stored record.
-    with zipfile.ZipFile(toy.with_name("whole.zip"), "w"):
-        pass
     toy.write_bytes(content[:2_000] + bytes([content[2_000] ^ 1]) + content[2_001:])
     code, _, error = said("verify", toy)
     assert code == 1
@@ -483,3 +474,26 @@ def test_a_pack_removes_nothing_elsewhere(toy: Path, tmp_path: Path, said: Said)
     # Nor is a pack without claims confirmed.
     (folder / "pack.json").write_text(json.dumps({**listed, "claims": []}))
     assert said("verify", folder)[0] == 1
+
+
+def test_an_interrupted_check_resumes(
+    toy: Path, core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Said
+) -> None:
+    compare, compared = again._compare, [0]
+
+    def interrupted(*given: Any) -> None:
+        compared[0] += 1
+        if compared[0] == 3:
+            raise KeyboardInterrupt
+        compare(*given)
+
+    wish = verifying.Wish(tmp_path / "out/verify", whole=True, jobs=1, quiet=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(again, "_compare", interrupted)
+        with pytest.raises(CampaignInterrupted, match="keeps 3 repeated runs; the same command resumes"):
+            verifying.verify(toy, wish)
+    # Threads end the runs that they have begun.
+    before = len(core.calls)
+    code, found, _ = said("verify", toy, "--whole")
+    assert (code, [claim["repeated"] for claim in found["claims"]]) == (0, [4, 4, 6])
+    assert len(core.calls) - before <= 3

@@ -91,30 +91,47 @@ def repeat(
     Raises:
         CampaignInterrupted: Ctrl-C; finished runs are kept.
     """
-    names = kept_scenario.names(group) if (group / kept_scenario.FOLDER).is_dir() else {}
     outcomes = Outcomes()
     work.sweep_partial()
-    for run, listed in _by_function(runs):
-        waiting = []
-        for each in listed:
-            kept = work.path(each.key)
-            if kept.is_file():
-                _compare(each, kept.read_bytes(), group, names, outcomes)
-                progress.advance()
-            else:
-                waiting.append(each)
-        for each, made in _made(run, waiting, jobs, work):
-            content = _content(each, made, group, outcomes)
-            if content:
-                work.save(each.key, content)
-                _compare(each, content, group, names, outcomes)
-            progress.advance()
+    try:
+        for run, listed in _by_function(runs):
+            _repeat(run, listed, group, work, jobs, progress, outcomes)
+    except KeyboardInterrupt:
+        # Runs in progress are dropped: nobody waits for them.
+        raise CampaignInterrupted(
+            f"interrupted: {work.directory} keeps {len(work.keys())} repeated runs; the same command resumes",
+            abandoned=True,
+        ) from None
     return outcomes
 
 
-def _made(
-    run: Run, waiting: Sequence[Again], jobs: int | None, work: Records
-) -> Iterator[tuple[Again, Made]]:
+def _repeat(
+    run: Run,
+    listed: Sequence[Again],
+    group: Path,
+    work: Records,
+    jobs: int | None,
+    progress: Progress,
+    outcomes: Outcomes,
+) -> None:
+    names = kept_scenario.names(group) if (group / kept_scenario.FOLDER).is_dir() else {}
+    waiting = []
+    for each in listed:
+        kept = work.path(each.key)
+        if kept.is_file():
+            _compare(each, kept.read_bytes(), group, names, outcomes)
+            progress.advance()
+        else:
+            waiting.append(each)
+    for each, made in _made(run, waiting, jobs):
+        content = _content(each, made, group, outcomes)
+        if content:
+            work.save(each.key, content)
+            _compare(each, content, group, names, outcomes)
+        progress.advance()
+
+
+def _made(run: Run, waiting: Sequence[Again], jobs: int | None) -> Iterator[tuple[Again, Made]]:
     by_key = {each.key: each for each in waiting}
     session = Local(jobs).start(run, "", Silent())
     try:
@@ -123,16 +140,8 @@ def _made(
         while session.under_way:
             for made in session.wait(block=True):
                 yield by_key[made.job.key], made
-    except KeyboardInterrupt:
-        session.cancel()
-        raise CampaignInterrupted(
-            f"interrupted: {work.directory} keeps {len(work.keys())} repeated runs; the same command resumes",
-            abandoned=True,
-        ) from None
-    except BaseException:
-        session.cancel()
-        raise
     finally:
+        session.cancel()
         session.close(abandon=bool(session.under_way))
 
 
