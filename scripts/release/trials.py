@@ -164,15 +164,17 @@ def library(release: Release, folder: Path) -> None:
 
 def windows(release: Release, folder: Path) -> None:
     """Runs the program for Windows under wine: the same bytes from the simulator, and a stream."""
-    program = WINDOWS[0]
-    if not program.archive(release).exists() or wine() is None:
-        missing("the trial of the command for Windows", "the stage windows, and apt-get install wine64")
+    program, here = WINDOWS[0], COMMANDS[0].executable(release)
+    if not program.archive(release).exists() or not here.exists() or wine() is None:
+        missing("the trial of the command for Windows", "the stages commands and windows, and wine64")
         return
     shutil.unpack_archive(program.archive(release), folder)
     executable = next(folder.iterdir()) / "whimbrel.exe"
     command = [str(wine()), str(executable)]
+    source = ROOT / "packaging/wine/bcryptprimitives.c"
+    missing_library = executable.with_name("bcryptprimitives.dll")
+    run(["x86_64-w64-mingw32-gcc", "-shared", "-o", missing_library, source, "-ladvapi32"])
     os.environ |= {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
-    here = COMMANDS[0].executable(release)
     for words in (
         ("run", SCENARIO, "--seed", "1", "--json"),
         ("inspect", "examples/captures/call.pcapng.gz", "--json"),
