@@ -74,7 +74,7 @@ enum Command {
     Laboratory(Box<laboratory::Command>),
     /// Make the keys by which two ends know each other.
     // After perf and inspect.
-    #[command(display_order = 3)]
+    #[cfg_attr(feature = "laboratory", command(display_order = 3))]
     Key(key::KeyArgs),
     /// Print the completion script of a shell.
     Completion(completion::CompletionArgs),
