@@ -138,7 +138,7 @@ addEventListener("load", async () => {
   found.inner = [inside().documentElement.scrollWidth, element("frame").clientWidth];
   found.fits = document.documentElement.scrollWidth <= innerWidth;
   // A slider changes the text, and runs it when it is let go.
-  const slider = [...document.querySelectorAll(".knob")].find((knob) => knob.textContent.startsWith("link: loss")).querySelector("input");
+  const slider = [...document.querySelectorAll(".knob")].find((knob) => knob.textContent.startsWith("camera–viewer: loss")).querySelector("input");
   slider.value = 0.1;
   slider.dispatchEvent(new Event("input"));
   slider.dispatchEvent(new Event("change"));

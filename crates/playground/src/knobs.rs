@@ -88,11 +88,10 @@ impl Search<'_> {
     fn links(&mut self) {
         let all = entries(self.root, "link");
         for (position, link) in all.iter().enumerate() {
-            let name = link.get("name").and_then(Value::as_str);
-            if name.is_none() && all.len() > FEW_LINKS {
+            if link.get("name").is_none() && all.len() > FEW_LINKS {
                 continue;
             }
-            let name = name.unwrap_or("link");
+            let name = name(link);
             let key = format!("link[{position}]");
             self.number(&format!("{name}: loss"), &format!("{key}.loss.rate"), Scale::Loss);
             self.number(&format!("{name}: delay"), &format!("{key}.delay"), Scale::Time);
@@ -104,7 +103,7 @@ impl Search<'_> {
 
     fn flows(&mut self) {
         for (position, flow) in entries(self.root, "flow").iter().enumerate() {
-            let name = flow.get("name").and_then(Value::as_str).unwrap_or("flow");
+            let name = name(flow);
             let key = format!("flow[{position}]");
             for (label, path) in [
                 ("law", &["ccid"][..]),
@@ -123,7 +122,7 @@ impl Search<'_> {
 
     fn nodes(&mut self) {
         for (position, node) in entries(self.root, "node").iter().enumerate() {
-            let name = node.get("name").and_then(Value::as_str).unwrap_or("node").replace("{i}", "");
+            let name = name(node);
             if node.get("wifi").is_some() || node.get("cell").is_some() {
                 self.number(&format!("stations {name}"), &format!("node[{position}].count"), Scale::Count);
             }
@@ -132,7 +131,7 @@ impl Search<'_> {
 
     fn cells(&mut self) {
         for (position, cell) in entries(self.root, "cell").iter().enumerate() {
-            let name = cell.get("name").and_then(Value::as_str).unwrap_or("cell");
+            let name = name(cell);
             let key = format!("cell[{position}].background.users");
             self.number(&format!("{name}: other users"), &key, Scale::Count);
         }
@@ -179,6 +178,14 @@ impl Search<'_> {
 
 fn entries<'a>(root: &'a Value, table: &str) -> &'a [Value] {
     root.get(table).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The name of a table's entry, or the ends of a link without one. Copies have the same label.
+fn name(entry: &Value) -> String {
+    let ends =
+        || Some(entry.get("between")?.as_array()?.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    let name = entry.get("name").and_then(Value::as_str).map(str::to_owned);
+    name.or_else(|| ends().map(|ends| ends.join("–"))).unwrap_or_default().replace("{i}", "")
 }
 
 /// The number of a value and its unit: `"20 ms"` or `0.03`.

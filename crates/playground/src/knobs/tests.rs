@@ -76,6 +76,14 @@ fn numbers_have_scales_and_laws_all_their_names() {
 }
 
 #[test]
+fn a_link_without_a_name_has_the_label_of_its_ends() {
+    let text = TEXT.replace("name = \"radio\"\n", "").replace("name = \"video\"", "name = \"video{i}\"");
+    let document = Document::from_toml(&text).unwrap();
+    let found = knobs(&text, document.as_json(), &whimbrel_lab::schema());
+    assert_eq!((found[0].label.as_str(), found[4].label.as_str()), ("here–there: loss", "video: law"));
+}
+
+#[test]
 fn other_texts_are_no_numbers() {
     for value in ["\"20\"", "20 ms", "\"ms\"", "\"-1 ms\"", "true", "\"$n\""] {
         assert_eq!(number(value), None, "{value}");
