@@ -1,5 +1,5 @@
 use clap::Parser;
-use whimbrel_net::Config;
+use whimbrel_net::{Config, Restart};
 
 use super::*;
 
