@@ -1,3 +1,5 @@
+use whimbrel_wire::Ecn;
+
 use super::*;
 
 #[test]
