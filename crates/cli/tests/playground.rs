@@ -208,7 +208,9 @@ fn values_errors_keys_and_addresses_work_on_a_desk_and_on_a_phone() {
             found["since"], found["first"]
         );
         assert_eq!((&found["width"], &found["fits"]), (&json!(width), &json!(true)), "{found}");
-        assert_eq!(found["inner"][0], found["inner"][1], "{found}");
+        // The content is not wider than the frame. It is less wide while the frame has not its height, and a
+        // scroll bar takes some of the width.
+        assert!(found["inner"][0].as_u64() <= found["inner"][1].as_u64(), "{found}");
         assert!(found["charts"].as_u64() >= Some(3), "{found}");
         assert_eq!((&found["text"], &found["same"]), (&json!(true), &json!(true)), "{found}");
         assert_eq!((&found["address"], &found["other"]), (&json!("#toml="), &json!([true, "5"])), "{found}");
