@@ -56,7 +56,6 @@ impl GuardConfig {
                 young_packets: 0,
                 discounted_share: 1.0,
                 discounted_loss: 0.3,
-                ..Self::default()
             },
             _ => Self::default(),
         }

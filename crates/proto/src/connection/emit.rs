@@ -4,7 +4,6 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::NdpCount;
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo};
 
-use super::liveness::Liveness;
 use super::room::{DATA_CHECKSUM_LEN, Room};
 use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
@@ -142,7 +141,7 @@ impl Connection {
         }
         self.cx.on_sent(now, sequence, has_data);
         if has_data {
-            Liveness::watch_for_outage(now, &self.cx, &mut self.fx);
+            self.liveness.watch_for_outage(now, &self.cx, &mut self.fx);
         }
         let mut packet = Packet {
             source_port: self.cx.ports.source,

@@ -26,6 +26,8 @@ const OUTAGE_PROBES_PER_RTT: u64 = 4;
 pub(super) struct Liveness {
     /// Sequence number of the last packet sent, at the last keep-alive check.
     last_kept_alive: Option<SeqNo>,
+    /// Time of the last datagram, if silences count as outages.
+    last_data: Option<Instant>,
 }
 
 impl Liveness {
@@ -66,23 +68,31 @@ impl Liveness {
 
     /// Data was sent: if nothing comes back for the time that counts as an outage, the path is probed.
     #[inline]
-    pub(super) fn watch_for_outage(now: Instant, cx: &Context, fx: &mut Effects) {
-        if let Some(silence) = cx.config.freeze.silence
-            && !fx.timers.is_running(Timer::Outage)
-        {
+    pub(super) fn watch_for_outage(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
+        let Some(silence) = cx.config.freeze.silence else { return };
+        self.last_data = Some(now);
+        if !fx.timers.is_running(Timer::Outage) {
             fx.timers.set(Timer::Outage, now + silence.duration(cx.rtt.or_default()));
         }
     }
 
     /// Sends a Sync in an outage, by whose answer the sender learns that the path has returned: the rate of
     /// data is halved again and again, so that the next datagram may leave a second later. `is_quiet`: this
-    /// end sends nothing unsolicited. The watch ends if the peer was heard, until data is sent again.
-    pub(super) fn check_outage(now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
+    /// end sends nothing unsolicited. The watch ends if the peer was heard since the last datagram, until
+    /// there is another.
+    pub(super) fn check_outage(&self, now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
         let (Some(silence), Some(last)) = (cx.config.freeze.silence, cx.sequence.last_valid()) else {
             return;
         };
         let (rtt, silent) = (cx.rtt.or_default(), now - last);
-        if is_quiet || silent < silence.duration(rtt) || !cx.state.may_send_data() {
+        if is_quiet || !cx.state.may_send_data() {
+            return;
+        }
+        let limit = silence.duration(rtt);
+        if silent < limit {
+            if self.last_data.is_some_and(|sent| sent > last) {
+                fx.timers.set(Timer::Outage, last + limit);
+            }
             return;
         }
         fx.outbound.syncs().ask(cx.sequence.numbers.gsr());

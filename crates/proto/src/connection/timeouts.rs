@@ -81,7 +81,7 @@ impl Connection {
                 self.mobility.check_silence(now, &self.cx, &mut self.fx, is_quiet);
             }
             Timer::Outage => {
-                Liveness::check_outage(now, &self.cx, &mut self.fx, self.freezing.is_quiet());
+                self.liveness.check_outage(now, &self.cx, &mut self.fx, self.freezing.is_quiet());
             }
             Timer::RepeatFreeze => self.freezing.repeat_announcement(now, &self.cx, &mut self.fx),
             Timer::VerifyFreeze => self.freezing.verify(now, &mut self.fx),
