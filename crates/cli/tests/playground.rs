@@ -144,6 +144,8 @@ addEventListener("load", async () => {
   slider.dispatchEvent(new Event("change"));
   await ended();
   found.text = element("text").value.includes('loss = { model = "bernoulli", rate = 0.1 }');
+  // The text is compressed in the background.
+  await until(() => location.hash.startsWith("#toml="));
   found.address = location.hash.slice(0, 6);
   // The address alone leads to the same text.
   const changed = element("text").value;
