@@ -63,7 +63,7 @@ const SCENARIOS: [(&str, &str); 12] = [
     ("commute", "60 s"),
 ];
 
-/// Runs scenarios one after the other, as somebody who pastes them into the page does, and reports digests.
+/// Pastes scenarios into the page, runs them one after the other, and reports digests.
 const RUN_ALL: &str = r#"
 addEventListener("load", async () => {
   const ended = () => new Promise((done) => addEventListener("ended", ({ detail }) => done(detail), { once: true }));

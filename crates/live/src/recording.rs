@@ -265,8 +265,8 @@ impl Recording {
         self.position.schema += 1;
     }
 
-    /// The next event for a page that knows the recording up to a position, if there is anything new. A page
-    /// that knows nothing gets everything.
+    /// The next event for a page that knows the recording up to a position, if there is anything new. A new
+    /// page gets everything.
     pub fn event(&self, known: &mut Option<Position>) -> Option<Event> {
         let now = self.position;
         if *known == Some(now) {

@@ -26,8 +26,8 @@ pub struct GuardConfig {
     pub young_time: Duration,
     /// Maximum fraction of the lost packets that may be discounted as wireless.
     pub discounted_share: f64,
-    /// Maximum fraction of all recently sent packets that may be discounted: where more are lost, a sender
-    /// that does not slow down may be the cause.
+    /// Maximum fraction of all recently sent packets that may be discounted. Above it, a sender that
+    /// does not slow down may cause the losses.
     pub discounted_loss: f64,
 }
 

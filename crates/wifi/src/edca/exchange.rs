@@ -222,20 +222,20 @@ impl<R: Random> Edca<R> {
             self.report_rate(now, session, received);
         }
         let is_owed = self.conclude(now, |window, report| window.acknowledge(block_ack, limit, report));
-        if is_owed || self.is_request_pending() {
+        if is_owed || self.take_given_up_request() {
             self.owe_request();
         }
         self.end_exchange(now);
     }
 
-    /// `true` if requests were given up before the frame that is answered now.
-    fn is_request_pending(&mut self) -> bool {
+    /// Returns `true` once if requests were given up before the frame that is answered now.
+    fn take_given_up_request(&mut self) -> bool {
         let Some(Opportunity { session, .. }) = self.opportunity else { return false };
         core::mem::take(&mut self.sessions[session].unanswered) > 0
     }
 
-    /// An RTS has no CTS. The rate has failed, as without an RTS: a receiver far away may not understand even
-    /// the RTS at it. At the retry limit the prepared MPDUs are given up.
+    /// Processes an RTS without a CTS. Its rate counts as failed: a distant receiver may not decode the RTS at
+    /// the rate that belongs to that of the data. At the retry limit the prepared MPDUs are given up.
     fn cts_missing(&mut self, now: Instant, session: usize) {
         self.report_rate(now, session, 0);
         let limit = self.config.retry_limit;
@@ -250,8 +250,8 @@ impl<R: Random> Edca<R> {
         }
     }
 
-    /// A request has no answer. A receiver that is out of reach has none for as long, and each request delays
-    /// what waits for others: at the retry limit there are no more until it answers another frame.
+    /// Processes a request without an answer. A receiver out of reach never answers, and each request delays
+    /// frames to other receivers: at the retry limit requests stop until the receiver answers another frame.
     fn request_unanswered(&mut self, session: usize) {
         let limit = self.config.retry_limit;
         let session = &mut self.sessions[session];

@@ -95,8 +95,8 @@ impl PowerSave {
         }
     }
 
-    /// The client has a packet to send. Frames without the power bit inform the access point that it
-    /// is awake. With the bit, in some categories, they trigger a service period.
+    /// The client has a packet to send. Frames without the power management bit inform
+    /// the access point that it is awake. With the bit, in some categories, they trigger a service period.
     pub(super) fn handle_own_packet(&mut self, now: Instant, category: AccessCategory) {
         let until = now + self.config.timeout;
         if self.is_announced() {
