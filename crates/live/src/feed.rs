@@ -42,8 +42,8 @@ impl Feed {
         self.changed.subscribe()
     }
 
-    /// The next server-sent event for a reader that knows the recording up to a position, if there is anything
-    /// new. A new reader gets everything.
+    /// The next server-sent event for a reader that knows the recording up to a position, if there is
+    /// anything new. A new reader gets everything.
     pub(crate) fn event(&self, known: &mut Option<Position>) -> Option<String> {
         let recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
         let Event { kind, recording: data } = recording.event(known)?;

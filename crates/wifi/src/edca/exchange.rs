@@ -234,8 +234,8 @@ impl<R: Random> Edca<R> {
         core::mem::take(&mut self.sessions[session].unanswered) > 0
     }
 
-    /// Processes an RTS without a CTS. Its rate counts as failed: a distant receiver may not decode the RTS at
-    /// the rate that belongs to that of the data. At the retry limit the prepared MPDUs are given up.
+    /// Processes an RTS without a CTS. The rate has failed: a distant receiver may not decode the RTS at
+    /// its control rate. At the retry limit the prepared MPDUs are given up.
     fn cts_missing(&mut self, now: Instant, session: usize) {
         self.report_rate(now, session, 0);
         let limit = self.config.retry_limit;
