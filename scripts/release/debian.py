@@ -76,13 +76,21 @@ def make(release: Release) -> None:
             missing(package(release, program).name, "the stage that makes the program")
     for program in made_of:
         root = tree(release, program)
-        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, package(release, program)]
+        command: list[str | Path] = [
+            "dpkg-deb",
+            "--root-owner-group",
+            "-Zxz",
+            "--build",
+            root,
+            package(release, program),
+        ]
         run(command, release.environment())
     if shutil.which("lintian") is None:
         missing("the check of Debian packages", "sudo apt-get install lintian")
         return
     packages = [package(release, program) for program in made_of]
-    run(["lintian", "--fail-on", "error,warning", *packages])
+    lintian: list[str | Path] = ["lintian", "--fail-on", "error,warning", *packages]
+    run(lintian)
 
 
 def tree(release: Release, program: Program) -> Path:

@@ -86,7 +86,7 @@ def packages(release: Release, folder: Path) -> None:
     architecture = output(["dpkg", "--print-architecture"])
     root = folder / "root"
     # The first stage: Debian's base system, unpacked. The second would mount.
-    first = ["debootstrap", "--foreign", "--variant=minbase", SUITE, root]
+    first: list[str | Path] = ["debootstrap", "--foreign", "--variant=minbase", SUITE, root]
     with (folder / "debootstrap.log").open("w") as log:
         if subprocess.run(first, stdout=log, stderr=log, check=False).returncode != 0:
             raise ReleaseError((folder / "debootstrap.log").read_text()[-2_000:])

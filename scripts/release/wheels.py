@@ -17,7 +17,7 @@ def make(release: Release) -> None:
             continue
         for old in release.files.glob(f"whimbrel-*{target.partition('-')[0]}.whl"):
             old.unlink()
-        command = [
+        command: list[str | Path] = [
             release.tools / "bin/maturin",
             "build",
             "--locked",
