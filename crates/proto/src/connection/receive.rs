@@ -150,6 +150,7 @@ impl Connection {
             return Break(());
         }
         self.cx.sequence.numbers.on_valid(packet.packet_type(), packet.sequence, None);
+        self.fx.outbound.syncs().on_valid();
         if let Some(wanted) = self.cx.sequence.numbers.window_for_overtaken(ack) {
             self.cx.features.request_window(wanted);
         }
@@ -182,6 +183,7 @@ impl Connection {
             return Break(());
         }
         self.cx.sequence.numbers.on_valid(packet_type, sequence, ack);
+        self.fx.outbound.syncs().on_valid();
         // Section 7: sequence numbers detect duplicates. A second copy of a packet with data or an
         // acknowledgement would be counted and delivered twice.
         let is_first = self.cx.sequence.duplicates.is_first(sequence);

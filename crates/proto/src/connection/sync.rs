@@ -21,7 +21,12 @@ pub(crate) struct SyncState {
     limit: TokenBucket,
     /// Paces Syncs that elicit an acknowledgement.
     probing: Backoff,
+    /// Syncs with GSR that were sent since the last valid packet arrived.
+    unanswered: u32,
 }
+
+/// From so many unanswered Syncs on, an acknowledgement follows each.
+const SYNCS_WITHOUT_ACK: u32 = 16;
 
 /// Time for which a full Sequence Window waits before a Sync, in round-trip times.
 const PROBE_INTERVAL_IN_RTT: u64 = 2;
@@ -34,6 +39,7 @@ impl SyncState {
             // A burst of two, and six more in a second.
             limit: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             probing: Backoff::new(Duration::ZERO),
+            unanswered: 0,
         }
     }
 
@@ -59,6 +65,23 @@ impl SyncState {
     /// Requests a Sync that acknowledges `named`, to elicit the peer's current state.
     pub(crate) fn ask(&mut self, named: SeqNo) {
         self.sync = Some(named);
+    }
+
+    /// Counts a Sync that is sent with GSR. Returns `true` if an acknowledgement is to follow, since the peer may ignore
+    /// the Sync.
+    ///
+    /// The loss of a whole window of answers leaves GSR before the peer's AWL, and a Sync that names it is
+    /// invalid there. An invalid acknowledgement is not ignored: it elicits a Sync, which is valid here.
+    #[must_use]
+    pub(crate) fn on_sent(&mut self) -> bool {
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.unanswered > SYNCS_WITHOUT_ACK
+    }
+
+    /// A valid packet arrived.
+    #[inline]
+    pub(crate) fn on_valid(&mut self) {
+        self.unanswered = 0;
     }
 
     /// Requests a SyncAck that answers a valid Sync.

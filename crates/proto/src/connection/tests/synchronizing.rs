@@ -5,6 +5,7 @@ use whimbrel_wire::PacketType::{Data, Reset, Sync, SyncAck};
 use whimbrel_wire::{DccpOption, Kind, Packet, PacketType, Payload, ResetCode, SeqNo, ServiceCode};
 
 use super::pair::{End, Pair, Treatment, config};
+use crate::config::{PathMtuDiscovery, Silence};
 use crate::{Config, State};
 
 fn free() -> Config {
@@ -52,6 +53,34 @@ fn a_large_burst_of_loss_is_survived() {
     pair.send(End::Client, 100);
     pair.run_for(millis(100));
     assert_eq!(pair.received(End::Server), [100]);
+}
+
+/// The answers to data and Syncs are lost until the peer has sent more than its Sequence Window: it ignores a
+/// Sync with GSR from then on, and data is not sent beyond the window.
+#[test]
+fn the_loss_of_a_whole_window_of_answers_is_survived() {
+    let asks_for_the_path = (Some(Silence::RoundTrips(4.0)), PathMtuDiscovery::Off);
+    let probes_the_path_mtu = (None, PathMtuDiscovery::FromBase);
+    for (silence, path_mtu) in [asks_for_the_path, probes_the_path_mtu] {
+        let mut config = Config { sequence_window: 100, path_mtu, ..free() };
+        config.freeze.silence = silence;
+        let mut pair = Pair::connected(config);
+        let stream = |pair: &mut Pair, seconds: u64| {
+            for tag in 0..seconds * 10 {
+                pair.send(End::Client, tag);
+                pair.run_for(millis(100));
+            }
+        };
+        stream(&mut pair, 20);
+        pair.lose(|sent| sent.from == End::Server);
+        stream(&mut pair, 300);
+        pair.deliver_all();
+        stream(&mut pair, 20);
+        let before = pair.received(End::Server).len();
+        stream(&mut pair, 10);
+        let received = pair.received(End::Server).len() - before;
+        assert!(received >= 90, "{silence:?} {path_mtu:?}: {received} of 100 datagrams");
+    }
 }
 
 #[test]
