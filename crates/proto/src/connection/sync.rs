@@ -23,10 +23,14 @@ pub(crate) struct SyncState {
     probing: Backoff,
     /// Syncs with GSR that were sent since the last valid packet arrived.
     unanswered: u32,
+    /// Time from which an acknowledgement may follow one of them.
+    next_ack: Instant,
 }
 
-/// From so many unanswered Syncs on, an acknowledgement follows each.
+/// From so many unanswered Syncs on, acknowledgements follow.
 const SYNCS_WITHOUT_ACK: u32 = 16;
+/// A large acknowledgement may itself elicit a Sync that probes the path MTU.
+const ACK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Time for which a full Sequence Window waits before a Sync, in round-trip times.
 const PROBE_INTERVAL_IN_RTT: u64 = 2;
@@ -40,6 +44,7 @@ impl SyncState {
             limit: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             probing: Backoff::new(Duration::ZERO),
             unanswered: 0,
+            next_ack: Instant::ZERO,
         }
     }
 
@@ -67,15 +72,19 @@ impl SyncState {
         self.sync = Some(named);
     }
 
-    /// Counts a Sync that is sent with GSR. Returns `true` if an acknowledgement is to follow, since the peer may ignore
-    /// the Sync.
+    /// Counts a Sync that is sent with GSR. Returns `true` if an acknowledgement is to follow, since the peer
+    /// may ignore the Sync.
     ///
     /// The loss of a whole window of answers leaves GSR before the peer's AWL, and a Sync that names it is
     /// invalid there. An invalid acknowledgement is not ignored: it elicits a Sync, which is valid here.
     #[must_use]
-    pub(crate) fn on_sent(&mut self) -> bool {
+    pub(crate) fn on_sent(&mut self, now: Instant) -> bool {
         self.unanswered = self.unanswered.saturating_add(1);
-        self.unanswered > SYNCS_WITHOUT_ACK
+        let is_due = self.unanswered > SYNCS_WITHOUT_ACK && self.next_ack <= now;
+        if is_due {
+            self.next_ack = now + ACK_INTERVAL;
+        }
+        is_due
     }
 
     /// A valid packet arrived.
