@@ -79,6 +79,9 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
     (70_213_639, "a host that read pairs of datagrams with room for one was expected to get them all"),
     (90_801_136, "a size was expected to be found less than a second after its first use"),
     (90_972_501, "a peer that asked for the CCID in use gave the sender a new start"),
+    (100_887_046, "all answers of a window were lost, and the peer ignored each Sync from then on"),
+    (101_043_196, "a large acknowledgement after a Sync elicited a Sync that probed the path MTU, and so on"),
+    (101_111_759, "the same"),
     (294_409, "a size that was confirmed less than four round-trip times ago was expected to be probed"),
 ];
 
