@@ -31,6 +31,7 @@ PARTS = {
     "whimbrel-control": ["explicit_rate", "loss_differentiation", "reordering"],
     "whimbrel-proto": ["exchange"],
     "whimbrel-netsim": ["drop_tail", "impairment"],
+    "whimbrel-repair": ["code"],
 }
 """Crates of the measured parts, and their benches."""
 CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")

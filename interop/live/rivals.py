@@ -104,6 +104,7 @@ _RATE = "http://127.0.0.1:9611/rate"
 
 RIVALS = (
     Rival("udp", "RTP over UDP", has_budget=False),
+    Rival("relay", "whimbrel relay", _RELAY_CAMERA, _RELAY_VIEWER, rate_url=_RATE, is_ours=True),
     Rival(
         "srt",
         "SRT",
@@ -132,5 +133,4 @@ RIVALS = (
     Rival("ulpfec", "GStreamer ULPFEC", _ULPFEC_CAMERA, _ULPFEC_VIEWER, _GSTREAMER),
     Rival("cubic", "TCP CUBIC", _TCP_CAMERA + " --law cubic", _TCP_VIEWER, has_budget=False, law="cubic"),
     Rival("bbr", "TCP BBR", _TCP_CAMERA + " --law bbr", _TCP_VIEWER, has_budget=False, law="bbr"),
-    Rival("relay", "whimbrel relay", _RELAY_CAMERA, _RELAY_VIEWER, rate_url=_RATE, is_ours=True),
 )

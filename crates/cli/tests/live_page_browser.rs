@@ -41,8 +41,8 @@ fn browsed(url: &str, folder: &Path, options: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The file with the page of a run with an interruption of a link.
-fn outage(folder: &Path) -> PathBuf {
+/// The file with the page of a run with an interruption of a link; `start`: of the flows.
+fn outage(folder: &Path, start: &str) -> PathBuf {
     let scenario = folder.join("outage.toml");
     let text = r#"
         title = "an outage"
@@ -71,6 +71,7 @@ fn outage(folder: &Path) -> PathBuf {
         to = "viewer"
         transport = "udp"
         packet_size = "1000 B"
+        start = "START"
         traffic = { kind = "cbr", rate = "800 kbit/s" }
         [[flow]]
         name = "telemetry"
@@ -78,9 +79,10 @@ fn outage(folder: &Path) -> PathBuf {
         to = "viewer"
         transport = "udp"
         packet_size = "100 B"
+        start = "START"
         traffic = { kind = "cbr", rate = "20 kbit/s" }
     "#;
-    std::fs::write(&scenario, text).expect("it is written");
+    std::fs::write(&scenario, text.replace("START", start)).expect("it is written");
     let page = folder.join("outage.html");
     let [scenario, file] = [&scenario, &page].map(|path| path.to_str().expect("a plain path"));
     let output = finish(whimbrel(&["run", "--quiet", scenario, "--watch", file]).spawn().expect("it starts"));
@@ -143,14 +145,28 @@ pub(crate) fn reported(
     Some(serde_json::from_str(&result.expect("a result in time")).expect("JSON"))
 }
 
+fn sentence(document: &str) -> &str {
+    let sentence = document.split("<p class=\"sentence").nth(1).and_then(|rest| rest.split("</p>").next());
+    sentence.expect("a sentence")
+}
+
+/// Two seconds before the first trouble nothing is sent yet.
+#[test]
+fn a_recording_opens_where_data_begin() {
+    let folder = TempDir::new().expect("a folder");
+    let url = format!("file://{}", outage(folder.path(), "3 s").display());
+    let Some(document) = browsed(&url, folder.path(), &["--window-size=1400,1000"]) else { return };
+    let sentence = sentence(&document);
+    assert!(!sentence.contains("othing is sent"), "{sentence}");
+}
+
 #[test]
 fn a_browser_shows_a_run_and_explains_its_interruption() {
     let folder = TempDir::new().expect("a folder");
-    let url = format!("file://{}#t=8", outage(folder.path()).display());
+    let url = format!("file://{}#t=8", outage(folder.path(), "0 s").display());
     let Some(document) = browsed(&url, folder.path(), &["--window-size=1400,1000"]) else { return };
-    let sentence = document.split("<p class=\"sentence").nth(1).and_then(|rest| rest.split("</p>").next());
     // In intervals of 0.1 s: in the first one after 4 s arrives what was under way.
-    let sentence = sentence.expect("a sentence");
+    let sentence = sentence(&document);
     assert!(sentence.contains("no data from 4.10 to 6.00 s: the link was down;"), "{sentence}");
     for part in [
         "Rate in bit/s over time",
@@ -234,7 +250,7 @@ addEventListener("load", () => setTimeout(async () => {
 #[test]
 fn text_lines_and_controls_can_be_seen_and_keys_move_the_time() {
     let folder = TempDir::new().expect("a folder");
-    let page = std::fs::read_to_string(outage(folder.path())).expect("a page");
+    let page = std::fs::read_to_string(outage(folder.path(), "0 s")).expect("a page");
     for (width, scheme, is_dark) in [(1400, 1, false), (1400, 0, true), (400, 1, false)] {
         let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
         let options = ["--window-size=1400,1000", &scheme];

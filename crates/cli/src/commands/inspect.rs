@@ -9,7 +9,7 @@ mod text;
 mod traffic;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -113,7 +113,8 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         report.wireless = TrafficReport::default();
     }
     if let Some(page) = &args.watch {
-        watch::write(page, &name, &report)?;
+        let title = Path::new(&name).file_name().map_or(name.clone().into(), |name| name.to_string_lossy());
+        watch::write(page, &title, &report)?;
     }
     if args.json {
         print::line(serde_json::to_string(&report)?)?;

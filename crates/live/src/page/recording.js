@@ -69,7 +69,7 @@ const readRecording = (text) => {
 // A moment that shows something: shortly before the first trouble of the first track that has any, or where data begin.
 const worthSeeing = (recording) => {
   const isTrouble = ({ text }) => !/^(nothing is sent|everything arrives|there is no connection)/.test(text);
-  const trouble = recording.sentences.find(isTrouble);
-  const begun = recording.sentences.find(({ text }) => text !== "nothing is sent");
-  return Math.max(recording.start(), (trouble ?? begun)?.t - 2 || recording.start());
+  const begun = recording.sentences.find(({ text }) => text !== "nothing is sent")?.t ?? recording.start();
+  const trouble = recording.sentences.find(isTrouble)?.t ?? begun;
+  return Math.max(recording.start(), begun, trouble - 2);
 };
