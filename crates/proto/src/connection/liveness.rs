@@ -90,7 +90,8 @@ impl Liveness {
         }
         let limit = silence.duration(rtt);
         if silent < limit {
-            if self.last_data.is_some_and(|sent| sent > last) {
+            // An acknowledgement lets data leave at the instant of its arrival.
+            if self.last_data.is_some_and(|sent| sent >= last) {
                 fx.timers.set(Timer::Outage, last + limit);
             }
             return;

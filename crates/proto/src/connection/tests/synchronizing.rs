@@ -84,6 +84,28 @@ fn the_loss_of_a_whole_window_of_answers_is_survived() {
 }
 
 #[test]
+fn a_peer_that_falls_silent_gets_few_packets() {
+    let mut config = Config { path_mtu: PathMtuDiscovery::Off, ..free() };
+    config.freeze.silence = Some(Silence::Time(millis(300)));
+    let mut pair = Pair::connected(config);
+    for tag in 0..20 {
+        pair.send(End::Client, tag);
+        pair.run_for(millis(100));
+    }
+    pair.lose(|sent| sent.from == End::Server);
+    pair.forget();
+    pair.send(End::Client, 20);
+    let seconds = 100.0_f64;
+    pair.run_for(Duration::from_secs(100));
+    let syncs = pair.sent_by(End::Client, Sync).len() as f64;
+    // From 0.3 to 0.8 s one in 25 ms, then one in a 32nd of the silence.
+    let expected = 40.0 * 0.5 + 32.0 * (seconds / 0.8).ln();
+    assert!((0.9 * expected..=1.05 * expected).contains(&syncs), "{syncs} Syncs, {expected} expected");
+    let acks = pair.sent_by(End::Client, PacketType::Ack).len();
+    assert!((20..=101).contains(&acks), "{acks} acknowledgements");
+}
+
+#[test]
 fn a_blind_attack_disturbs_nothing() {
     // RFC 4340, Section 7.5.6, the second example.
     let mut pair = Pair::connected(free());
