@@ -22,7 +22,7 @@ use whimbrel_proto::config::{IntegrityConfig, TimerConfig};
 use whimbrel_proto::repair::{Delivery, Mark, RepairConfig, RepairLayer, Role};
 use whimbrel_proto::{Ccid, Config, Connection, Datagram, DatagramId, Event};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::PacketType;
+use whimbrel_wire::{PacketType, Payload};
 
 use crate::campaign::{Trial, run_world};
 use crate::course::Course;
@@ -37,6 +37,9 @@ const ORIGINAL: u8 = 1;
 /// Bytes before and after the data in it.
 const ADU_HEADER: usize = 8;
 const ESI: usize = 4;
+/// First bytes of coded packets, without the bit that marks the last of some: parity and surplus.
+const CODED: [u8; 2] = [3, 4];
+const LAST: u8 = 0x80;
 /// First byte of a datagram in parts. Its head is covered by DCCP's checksum.
 const IN_PARTS: u8 = 6;
 const HEAD_COVERAGE: u8 = 9;
@@ -147,6 +150,9 @@ struct End {
     delivered: Vec<u64>,
     /// Numbers of the other end's datagrams whose originals arrived, for a layer that repairs.
     originals: BTreeSet<u64>,
+    /// Bytes of original datagrams and of coded packets that left.
+    sent_original: u64,
+    sent_coded: u64,
     is_open: bool,
     closed: u32,
 }
@@ -162,6 +168,8 @@ impl End {
             frame: 0,
             delivered: Vec::new(),
             originals: BTreeSet::new(),
+            sent_original: 0,
+            sent_coded: 0,
             is_open: false,
             closed: 0,
         }
@@ -242,7 +250,17 @@ impl Pair for World {
     fn poll_transmit(&mut self, side: Side) -> Option<Leaving> {
         // The layer acts on what has left before the next packet.
         self.rise(side);
-        let transmit = self.ends[side as usize].connection.as_mut()?.poll_transmit(self.course.now)?;
+        let end = &mut self.ends[side as usize];
+        let transmit = end.connection.as_mut()?.poll_transmit(self.course.now)?;
+        if let Payload::Bytes(bytes) = &transmit.packet.payload
+            && end.layer.as_ref().is_some_and(|layer| layer.counts().is_some())
+        {
+            match bytes.strip_prefix(&[IN_PARTS]).unwrap_or(bytes).first().map(|first| first & !LAST) {
+                Some(ORIGINAL) => end.sent_original += bytes.len() as u64,
+                Some(kind) if CODED.contains(&kind) => end.sent_coded += bytes.len() as u64,
+                _ => {}
+            }
+        }
         let (source, destination) = (address(side), address(side.other()));
         Some(Leaving { source, destination, path: 0, handle: None, transmit })
     }
@@ -421,8 +439,10 @@ impl World {
         self.course.tally.add("datagrams repaired", received.repeated + received.restored);
         self.course.tally.add("datagrams late", received.late);
         self.course.tally.add("frames that no answer could reach", sent.without_round);
-        let coded = sent.parity + sent.surplus;
-        assert!(coded == 0 || sent.source > 0, "{coded} coded packets without data");
+        let (original, coded) = (end.sent_original, end.sent_coded);
+        self.course.tally.add("coded bytes", coded);
+        // The law holds within a second, which is counted in 64 parts.
+        assert!(coded <= original + original / 16, "{coded} bytes of coded packets for {original} of data");
         if self.course.corrupted == 0 {
             let delivered: BTreeSet<u64> = end.delivered.iter().copied().collect();
             let missing: Vec<_> = end.originals.difference(&delivered).collect();
