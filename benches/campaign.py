@@ -26,7 +26,7 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python" / "tests")]
 
-from dask_cluster import DaskCluster  # noqa: E402 - lies beside the tests
+from dask_cluster import DaskCluster  # noqa: E402 - lies next to the tests
 
 import whimbrel  # noqa: E402
 from whimbrel import Campaign, Case  # noqa: E402

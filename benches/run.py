@@ -226,7 +226,7 @@ def parts() -> list[dict[str, object]]:
 
 
 def relate_laws(rows: list[dict[str, object]]) -> None:
-    """Adds to each router law its cost as a share of that of an egress with a drop-tail queue alone."""
+    """Adds to each router law its cost, as a share of the cost of an egress with only a drop-tail queue."""
     costs = {str(row["part"]): float(str(row["ns"])) for row in rows}
     for row in rows:
         if str(row["part"]).startswith("router_law/"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A congestion control for video, written in Python, beside a download that shares its bottleneck.
+"""A congestion control for video, written in Python, that shares its bottleneck with a download.
 
 Usage: examples/media_sender.py [--law gcc]
 

@@ -50,7 +50,7 @@ def read(pcap: Path) -> Capture:
         v4, v6, kind, reset, checksum, ip_checksum, malformed = line.split("\t")
         capture.packets += 1
         capture.malformed += bool(malformed) or not kind
-        # IPv6 has no header checksum; the sender's own kernel fills in that of IPv4 before the capture.
+        # IPv6 has no header checksum; the sender's own kernel fills in IPv4's before the capture.
         capture.bad_checksums += checksum != GOOD or ip_checksum not in (GOOD, "")
         capture.types[v4 or v6, int(kind or -1)] += 1
         if reset:

@@ -207,7 +207,7 @@ def boot(
 ) -> str:
     """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns its output.
 
-    With `counts`, its clock counts instructions; otherwise it is that of the host.
+    With `counts`, the guest's clock counts instructions; otherwise it follows the host's clock.
     """
     out.mkdir(parents=True, exist_ok=True)
     work = CACHE / f"work-{os.getpid()}-{name}"

@@ -24,7 +24,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Runs an end, and returns once it is ready. `observe` takes what it says, `over` how it ended: both are called in its thread.
+    /// Runs an end, and returns once it is ready. The end's thread calls `observe` with each notice, and
+    /// `over` with the result when the end stops.
     ///
     /// # Errors
     /// The end could not start, as when another program uses its port.
@@ -63,7 +64,7 @@ impl Connection {
         let connection = Self { stop, thread: Some(thread) };
         match is_ready.recv() {
             Ok(result) => result.map(|()| connection),
-            // It ended before it was ready.
+            // The thread ended before the connection was ready.
             Err(_) => anyhow::bail!("the connection's thread has ended"),
         }
     }

@@ -1,4 +1,4 @@
-//! The encoders of a pipeline, whose rate follows that of the connection.
+//! The encoders of a pipeline, whose rate follows the connection's rate.
 
 use gst::prelude::*;
 
@@ -18,7 +18,8 @@ const fn control(encoder: &'static str, property: &'static str, unit: f64) -> Co
     Control { encoder, property, unit }
 }
 
-/// Encoders whose rate can be changed while they run. `av1enc` of GStreamer 1.22 is none: it accepts another target, and keeps its rate.
+/// Encoders whose rate can be changed while they run. `av1enc` of GStreamer 1.22 is not one of them: it
+/// accepts another target, but keeps its rate.
 const CONTROLS: &[Control] = &[
     control("x264enc", "bitrate", 1e3),
     control("x265enc", "bitrate", 1e3),

@@ -42,7 +42,8 @@ pub(crate) fn source_of(datagram: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// RTCP that asks the encoder of a stream for a key frame. This end sends no stream: it is named by the stream's number.
+/// RTCP that asks the encoder of a stream for a key frame. This end sends no stream, so it takes the stream's
+/// number as its own.
 pub(crate) fn picture_loss(media: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     PictureLoss { sender: media, media }.encode(&mut bytes);

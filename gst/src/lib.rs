@@ -1,11 +1,12 @@
 //! GStreamer elements that carry RTP, and any other datagrams, over one encrypted DCCP connection.
 //!
-//! [`Sink`] (`whimbrelsink`) is the end that connects, and [`Source`] (`whimbrelsrc`) the end that listens. Both are relays
-//! ([`whimbrel_relay`]) whose program is the pipeline: the protocol is that of `whimbrel relay`, which may be the other end. Each pad is a
-//! port of the connection.
+//! [`Sink`] (`whimbrelsink`) is the end that connects, and [`Source`] (`whimbrelsrc`) the end that listens.
+//! Both are relays ([`whimbrel_relay`]) whose program is the pipeline: they speak the protocol of `whimbrel
+//! relay`, which may be the other end. Each pad is a port of the connection.
 //!
-//! An element is a bin. For each pad it has an element of its own (`port`), which has the base class of sinks or of sources, so that
-//! clock, preroll, flushes and latency are those of any other sink or source. The connection runs in a thread of its own (`connection`).
+//! An element is a bin. For each pad it has an element of its own (`port`) with the base class of sinks or of
+//! sources, which handles clock, preroll, flushes and latency as in any other sink or source. The connection
+//! runs in a thread of its own (`connection`).
 
 use gst::glib;
 

@@ -9,7 +9,7 @@ use whimbrel_relay::MAX_PORTS;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pads {
     direction: gst::PadDirection,
-    /// The name of the pad of the first port, which is also that of the template.
+    /// The name of the pad of the first port, which is also the template's name.
     first: &'static str,
     /// The names of the others, as a template.
     others: &'static str,
@@ -29,7 +29,8 @@ impl Pads {
         [first, others].into_iter().flatten().collect()
     }
 
-    /// Marks a bin as a sink or a source, whatever its pads' elements are.
+    /// Marks a bin as a sink or a source by the direction of its pads, and removes the marks of their
+    /// elements.
     pub(crate) fn mark(self, bin: &(impl IsA<gst::Bin> + IsA<gst::Element>)) {
         let is_sink = self.direction == gst::PadDirection::Sink;
         bin.set_suppressed_flags(gst::ElementFlags::SINK | gst::ElementFlags::SOURCE);
@@ -40,7 +41,7 @@ impl Pads {
         if number == 0 { self.first.to_owned() } else { self.others.replace("%u", &number.to_string()) }
     }
 
-    /// The port that is requested: that of the name, or the first that is free.
+    /// The requested port: the one in the name or, without a name, the first free one.
     pub(crate) fn requested<P>(self, name: Option<&str>, ports: &BTreeMap<u8, P>) -> Option<u8> {
         let number = match name {
             Some(name) => {
@@ -50,6 +51,7 @@ impl Pads {
         };
         u8::try_from(number).ok().filter(|number| !ports.contains_key(number))
     }
+
     /// The port of a pad that was requested.
     pub(crate) fn number_of(self, pad: &gst::Pad) -> Option<u8> {
         pad.name().strip_prefix(self.first)?.strip_prefix('_')?.parse().ok()
@@ -72,6 +74,7 @@ impl Pads {
         let _ = port.sync_state_with_parent();
         Some(pad.upcast())
     }
+
     /// Removes the pad and the element of a port from a bin.
     pub(crate) fn remove(
         self,
@@ -79,7 +82,7 @@ impl Pads {
         port: &impl IsA<gst::Element>,
         pad: &gst::Pad,
     ) {
-        // It waits for nothing any more.
+        // The element no longer waits for anything.
         let _ = port.set_state(gst::State::Null);
         let _ = pad.set_active(false);
         let _ = bin.remove_pad(pad);

@@ -12,7 +12,7 @@ use whimbrel_units::Duration;
 
 use crate::uri::{SCHEME, Uri};
 
-/// The latency unless another is set, as that of `whimbrel relay`.
+/// The default latency, the same as in `whimbrel relay`.
 const LATENCY_MS: u32 = 150;
 /// Time between two figures: an encoder learns the rate as often.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -118,6 +118,7 @@ impl Settings {
         }
         true
     }
+
     /// The value of a property; `None` if it is another one.
     pub(crate) fn get(&self, name: &str) -> Option<glib::Value> {
         Some(match name {
@@ -139,6 +140,7 @@ impl Settings {
         let address = self.address.as_ref()?;
         Some(format!("{SCHEME}://{address}?latency={}", self.latency_ms))
     }
+
     pub(crate) fn set_uri(&mut self, uri: &str) -> Result<(), glib::Error> {
         let uri = Uri::parse(uri)?;
         self.address = Some(uri.address);
@@ -150,12 +152,14 @@ impl Settings {
     pub(crate) fn latency(&self) -> Option<Duration> {
         Some(Duration::from_millis(self.latency_ms.into())).filter(|latency| !latency.is_zero())
     }
+
     /// The options of the relay.
     pub(crate) fn options(&self) -> Options {
         let latency = self.latency();
         let default = Options::default();
         Options { latency, stale: latency.unwrap_or(default.stale), interval: INTERVAL, ..default }
     }
+
     /// Keys, and what is to happen without. `server`: the name of the server, for a client.
     ///
     /// # Errors

@@ -9,7 +9,8 @@ mod port;
 mod rate;
 
 glib::wrapper! {
-    /// `whimbrelsink`: carries what arrives at its pads to a listening end, `whimbrelsrc` or `whimbrel relay server`.
+    /// `whimbrelsink`: carries the buffers of its pads to a listening end, `whimbrelsrc` or `whimbrel relay
+    /// server`.
     pub struct Sink(ObjectSubclass<imp::Sink>)
         @extends gst::Bin, gst::Element, gst::Object,
         @implements gst::ChildProxy, gst::URIHandler;

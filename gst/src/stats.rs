@@ -2,7 +2,7 @@
 
 use whimbrel_relay::{Account, Figures};
 
-/// What is known of a connection.
+/// Statistics of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// The address at which this end listens.
@@ -11,7 +11,7 @@ pub(crate) struct Measured {
     pub(crate) peer: Option<String>,
     /// Connections so far.
     pub(crate) connections: u64,
-    /// Why the last one ended, or could not be opened.
+    /// The reason why the last one ended, or could not be opened.
     pub(crate) last_error: Option<String>,
     /// The newest figures.
     pub(crate) figures: Option<Figures>,
@@ -63,7 +63,8 @@ impl Measured {
     }
 }
 
-/// The datagrams of a direction: `sent` is at any time the sum of `delivered`, what was lost, by reason, and `under-way`.
+/// The datagrams of a direction: `sent` is at any time the sum of `delivered`, the losses by reason, and
+/// `under-way`.
 fn account(account: &Account) -> gst::Structure {
     let mut fields = gst::Structure::builder("datagrams")
         .field("sent", account.sent)

@@ -5,7 +5,7 @@ use gst::glib;
 /// The scheme.
 pub(crate) const SCHEME: &str = "whimbrel";
 
-/// What a URI says. Files with keys have no place in one: it may come from somebody else.
+/// The contents of a URI. A URI may come from somebody else, so it never names files with keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Uri {
     pub(crate) address: String,
@@ -16,7 +16,7 @@ impl Uri {
     /// Reads a URI.
     ///
     /// # Errors
-    /// It is none of this scheme, or has an unknown part.
+    /// The URI has another scheme, or an unknown part.
     pub(crate) fn parse(uri: &str) -> Result<Self, glib::Error> {
         let wrong =
             |expected: &str| glib::Error::new(gst::URIError::BadUri, &format!("{uri}: expected {expected}"));

@@ -213,7 +213,7 @@ class Comparison:
 
     @property
     def is_close(self) -> bool:
-        """True if the tolerance is met, whatever the band is."""
+        """True if the tolerance is met, also for a ratio outside its band."""
         return abs(self.ratio - 1) <= TOLERANCE + self.half_width
 
     @property

@@ -40,8 +40,8 @@ def groups(tests: list[tuple[int, Test]]) -> list[list[tuple[int, Test]]]:
 def step_6_failures(out: Path) -> tuple[int, int]:
     """Number of packets that the kernel found outside its windows: by its own fault, and for other reasons.
 
-    Its Sequence Window stays at 100 whatever its rate. If it sends more than that in a round trip, as in slow
-    start, it rejects acknowledgements as too old, from any peer (RFC 4340, Section 7.5.2).
+    The kernel's Sequence Window stays at 100 at any rate. If it sends more than 100 packets in a round trip,
+    as in slow start, it rejects acknowledgements as too old, from any peer (RFC 4340, Section 7.5.2).
     """
     lines = [line for line in (out / "dmesg").read_text(errors="replace").splitlines() if STEP_6 in line]
     outrun = 0

@@ -53,7 +53,7 @@ class IncompleteError(Exception):
 
 @dataclass(slots=True)
 class Measured:
-    """What the receivers of an emulation, or of simulations, have seen."""
+    """Observations of the receivers of an emulation, or of simulations."""
 
     throughput_bps: float
     delay_s: float

@@ -55,7 +55,7 @@ class Case:
         senders: the number of clients, which send the same.
         rate_bps: of each, on the link.
         size: bytes of a packet, with IP and UDP headers.
-        ecn: the packets are ECN-capable; the marks that arrive are compared with those of the record.
+        ecn: the packets are ECN-capable; the marks that arrive are compared with the marks in the record.
         v6: over IPv6.
         loss: the loss probability of each packet, where losses are independent and not of queues.
         throughput_bound: allowed relative difference of the throughput.

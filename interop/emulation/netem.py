@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Linux's tbf and netem beside the same paths in the simulator and in the emulator.
+"""Linux's tbf and netem compared with the same paths in the simulator and in the emulator.
 
 Usage: interop/emulation/netem.py [--quick] [--only TEXT] [--seconds 20] [--whimbrel FILE] [--out out/netem]
 
@@ -65,7 +65,7 @@ def prepare() -> str | None:
 
 
 def measured(path: Path, lines: Sequence[str], seconds: float) -> Measured:
-    """What the receiver of a path has written: number, time sent and time received of each datagram."""
+    """The file that a path's receiver has written: each datagram's number, time sent and time received."""
     case = path.case
     rows = [tuple(map(int, line.split(","))) for line in lines]
     if not rows:
@@ -127,7 +127,7 @@ def compare(path: Path, kernel: Measured, models: Sequence[Measured]) -> list[Li
 
     everything = (kernel, *models)
     has_random_losses = path.losses in ("independent", "bursts")
-    # Where packets are delayed at random the link is not full: its rate is the sender's.
+    # If packets are delayed at random, the link is not full: its rate is the sender's.
     if not (has_random_losses or path.delays):
         add(
             "throughput, Mbit/s",

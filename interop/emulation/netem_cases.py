@@ -36,7 +36,7 @@ class Path:
     Attributes:
         case: the scenario's link and the load.
         first: the discipline of the first router; none if empty.
-        second: that of the second one.
+        second: the discipline of the second router.
         losses: `queue`, `independent`, `bursts` or `none`: how losses are compared. Where they are not those
             of the queue, only they are compared.
         delays: the distribution of the delays is compared, not their median alone.

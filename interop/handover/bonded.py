@@ -55,7 +55,7 @@ a=fmtp:96 packetization-mode=1
 
 @dataclass(slots=True)
 class Shown:
-    """What the viewer has seen."""
+    """The viewer's observations."""
 
     way: str
     frames: int
@@ -115,7 +115,7 @@ def stream(way: str, folder: Path, whimbrel: str) -> Shown:
 
 
 def bytes_of(intervals: list[dict[str, Any]]) -> int:
-    """The bytes that left on all paths; those of a path that has come back begin anew."""
+    """The bytes that left on all paths; the count of a path that has come back begins anew."""
     total, last = 0, dict[tuple[str, str], int]()
     for interval in intervals:
         for path in interval["paths"]:

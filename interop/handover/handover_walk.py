@@ -30,7 +30,7 @@ NOTICE_S = 0.3
 REACTION_S = 0.05
 """Longest reaction time of the trigger: no datagram may follow later."""
 PATIENCE_S = 60.0
-# The measured handovers are those of the transport alone.
+# The handovers are measured for the transport alone, without encryption.
 PLAIN = "--insecure-plaintext"
 
 OPTIONS: dict[str, list[str]] = {
@@ -87,7 +87,7 @@ def main() -> int:
         text=True,
     )
     if server.stdout is not None:
-        # It reports when it can be reached.
+        # The server prints a line when it can be reached.
         server.stdout.readline()
     length = BEFORE_S + arguments.gap + AFTER_S
     options = ["--schedule", arguments.schedule, "--time", str(length), "--interval", "0.5", "--json"]

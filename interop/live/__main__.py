@@ -1,4 +1,4 @@
-"""Measures live video over bad paths: `whimbrel relay` beside SRT, RIST, GStreamer and TCP.
+"""Measures live video over bad paths: `whimbrel relay` compared with SRT, RIST, GStreamer and TCP.
 
 Usage: PYTHONPATH=interop python -m live [--quick] [--paths ...] [--rivals ...] [--page docs/live.md]
 

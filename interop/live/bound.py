@@ -1,4 +1,4 @@
-"""What a sender that knows the path in advance can bring across it in time.
+"""The frames that a sender that knows the path in advance can bring across it in time.
 
 Usage: PYTHONPATH=interop python -m live.bound [--out out/live]
 
@@ -7,7 +7,7 @@ leaves 300 of 400 ms, and 20 of 120.
 
 The link serves whole frames in their order, each from its capture on. A frame that would be late is not sent,
 and, as nothing can decode it without the missing one, neither is the rest of its group. No packet is lost,
-headers are those of UDP alone, and no time is needed to learn the rate: no program can do all of that.
+no headers but UDP's are counted, and no time is needed to learn the rate: no program can do all of that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = File(__file__).resolve().parent.parent.parent
 TRACE = ROOT / "examples" / "traces" / "drive.mahimahi.gz"
 SHARE_BPS, SHARES_S = 1_000_000, (0.02 + TOLERANCE_S, 0.3)
 SLOT_BYTES = 1500
-"""What the link sends at each time of the trace."""
+"""Bytes that the link sends at each time of the trace."""
 HEADERS_BYTES = 28
 
 

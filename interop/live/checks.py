@@ -1,4 +1,4 @@
-"""What a short run has to show on any machine."""
+"""Checks that a short run has to pass on any machine."""
 
 from __future__ import annotations
 

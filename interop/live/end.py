@@ -26,7 +26,7 @@ from typing import Any
 from live import stream
 
 NEAR, FAR = ("127.0.0.1", 5004), 5006
-"""Where the rival's program takes the stream, and where it delivers it."""
+"""The address at which the rival's program takes the stream, and the port to which it delivers it."""
 SETTLE_S = 2.0
 """Between the start of the programs and the first frame."""
 DRAIN_S = 1.5
@@ -44,7 +44,7 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 class Programs:
-    """Programs at this end: the rival's, or what runs beside it."""
+    """Programs at this end: the rival's, or the competing traffic's."""
 
     def __init__(self, commands: list[list[str]], log: Path) -> None:
         """Starts the commands; what they print goes to a file."""

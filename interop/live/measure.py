@@ -25,7 +25,7 @@ LEFT_OUT_S = 5.0
 
 
 def identity(packet: bytes) -> bytes:
-    """What a transport must not change: marker, payload type, time and payload. It may number anew."""
+    """The parts that no transport may change: marker, payload type, time, payload. Numbers may change."""
     return packet[1:2] + packet[4:8] + packet[12:]
 
 

@@ -46,7 +46,7 @@ class Path:
         return stream.LADDER_BPS if self.follows else (stream.RATE_BPS,)
 
     def beside(self, seconds: float) -> dict[str, list[list[str]]]:
-        """The programs beside the rival's, for so long."""
+        """The programs that run at the same time as the rival's, for so long."""
         if not self.has_download:
             return {"camera": [], "viewer": []}
         # Three connections fill the queue in spite of the losses; a single one does not.

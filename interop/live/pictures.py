@@ -1,7 +1,7 @@
 """Picture quality of a finished run: the frames that arrived in time, decoded, against the source.
 
 A frame that is not complete in time is not given to the decoder; the picture before it stands until the next
-one that was. The scores are those of ffmpeg's filters `psnr` and `ssim`, of the luma.
+one that was. The scores come from ffmpeg's filters `psnr` and `ssim`, applied to the luma.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def costs(cells: Cells) -> list[str]:
 
 
 def downloads(cells: Cells) -> list[str]:
-    """A Markdown table of the rates of a download beside the stream; empty without one."""
+    """A Markdown table of the rates of a download that competes with the stream; empty without one."""
     paths, rivals, budgets = shown(cells)
     rows = []
     for path in (path for path in paths if path.has_download):

@@ -49,7 +49,7 @@ class Rival:
         return [[word.format(**values, **kept) for word in words]] if words else []
 
     def missing(self) -> str | None:
-        """What this machine lacks for it, with the remedy."""
+        """The programs that this machine lacks for it, with the remedy."""
         for program, package in self.needs.items():
             if shutil.which(program) is None:
                 return f"no {program}: apt-get install {package}"

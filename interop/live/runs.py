@@ -29,8 +29,8 @@ FRAME_MS = 1000 // stream.FRAMES_PER_S
 GRACE_S = 600.0
 """For starting and ending programs on a busy machine."""
 STARTING = ("chrt", "--rr", "5")
-"""Programs start before those of normal priority, because SRT takes its clock from the handshake, but do not
-delay the stream of another run, whose programs have a higher priority."""
+"""Programs start before programs of normal priority, because SRT takes its clock from the handshake, but do
+not delay the stream of another run, whose programs have a higher priority."""
 
 
 class RunError(WhimbrelError):
@@ -62,7 +62,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where and with what runs are made.
+    """The place and the programs with which runs are made.
 
     Attributes:
         whimbrel: the command.
@@ -147,7 +147,7 @@ class Bench:
         }
         tables["ends"] = {name: np.array([value], dtype=np.float64) for name, value in ends.items()}
         if ended := [end for end in said if said[end]["ended"]]:
-            # That is a result: nothing arrived from then on. The program's last words explain it.
+            # An ended program is a result: nothing arrived from then on. Its last words explain the end.
             (folder / "ended").write_text(" ".join(ended))
         else:
             shutil.rmtree(folder)

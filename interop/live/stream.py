@@ -41,7 +41,7 @@ class Encoding:
     """A video at one rate.
 
     Attributes:
-        frames: the RTP packets of each frame. Their numbers and times are those of this encoding alone.
+        frames: the RTP packets of each frame. Each encoding has its own numbers and times.
         is_key: for each frame, true if decoding can begin with it.
     """
 

@@ -24,10 +24,10 @@ class Case:
     # Further arguments of both ends.
     kernel: str = ""
     whimbrel: str = ""
-    # Commands before the connection, and beside it.
+    # Commands before and during the connection.
     setup: str = ""
     meanwhile: str = ""
-    # How the connection ends at each end.
+    # The result of the connection at each end.
     ends: tuple[str, str] = ("eof", "closed")
     is_multipath: bool = True
     # Number of subflows that carry data in each direction.

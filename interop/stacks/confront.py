@@ -109,7 +109,7 @@ def simulated(pair: Pair, run: int, delay_ms: float = DELAY_MS) -> list[tuple[fl
         lost = sum(float(flows[cause][flow]) for cause in ("lost_queue", "lost_down"))
         size = float(flows["bottleneck_bytes"][flow]) / float(flows["bottleneck_packets"][flow])
         seconds = SECONDS - (Cell(0, pair, SIMULATED, run).offset_s if flow else 0)
-        # The simulator's throughput is that of the bottleneck, before the interruptions.
+        # The simulator measures the throughput at the bottleneck, before the interruptions.
         found.append((float(flows["received_packets"][flow]) * size * 8 / seconds, lost / sent))
     return found
 

@@ -5,7 +5,7 @@
     s1 --+                                    +-- r1
 
 Two flows share a bottleneck, behind which the path is interrupted twice, as by the hand-offs of the paper
-`confront`. Rate and queue are those of the router of its calibrated test bed; the delay is ours.
+`confront`. The router of its calibrated test bed has this rate and queue; the delay is ours.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GAP_S = 0.09
 OFFSET_S = 0.25
 """The second flow starts that much later in each run than in the one before."""
 LINUX, OURS, SIMULATED, VARIED = "linux", "whimbrel", "simulated", "varied"
-"""The stacks of DCCP. TCP and UDP are simulated beside a simulated DCCP, else the kernel's.
+"""The stacks of DCCP. TCP and UDP are simulated if DCCP is, else the kernel's.
 
 `varied` is simulated with round-trip times that differ by parts of a packet's time at the bottleneck.
 """
@@ -105,7 +105,7 @@ class Cell:
     Attributes:
         number: names its files.
         pair: the kinds of the flows.
-        stack: that of DCCP: `linux` or `whimbrel`.
+        stack: the implementation of DCCP: `linux` or `whimbrel`.
         run: number of the repetition.
     """
 
@@ -116,7 +116,7 @@ class Cell:
 
     @property
     def offset_s(self) -> float:
-        """Start of the second flow, after that of the first."""
+        """Time from the start of the first flow to the start of the second."""
         return OFFSET_S * (self.run + 1)
 
 

@@ -25,7 +25,7 @@ class Row:
 
     Attributes:
         pair: names of both flows.
-        stack: that of DCCP, or `simulated`.
+        stack: the implementation of DCCP, or `simulated`.
         run: number of the repetition.
         flow: 0 for the first flow of the pair, 1 for the second.
         throughput_bps: received IP packets, in bit/s, over the time in which it was sent.
@@ -123,7 +123,7 @@ class Line:
     figures: dict[str, Figure]
 
     def deviation(self, simulated: str, real: str) -> float | None:
-        """That of a simulated throughput from a real one; none if there is no such run."""
+        """The relative deviation of a simulated throughput from a real one; none if there is no such run."""
         if simulated not in self.figures or real not in self.figures:
             return None
         return self.figures[simulated].throughput_bps / self.figures[real].throughput_bps - 1
@@ -155,7 +155,7 @@ HEAD = (
 
 
 def lines(found: Sequence[Row]) -> list[Line]:
-    """The lines of the table, those of all pairs of which there are rows."""
+    """The lines of the table, for all pairs of which there are rows."""
     return [
         Line(names(pair), flow, figures)
         for pair in PAIRS

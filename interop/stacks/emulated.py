@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kernel stacks of this host over an emulated network, beside the same scenario in the simulator.
+"""Kernel stacks of this host over an emulated network, compared with the same scenario in the simulator.
 
 Usage: interop/stacks/emulated.py [--quick] [--runs 3] [--out out/emulated] [--whimbrel FILE] [--realtime]
 
@@ -90,7 +90,7 @@ def emulate(item: Item, run: int, out: Path, whimbrel: str, *, realtime: bool) -
     command = [whimbrel, "emulate", str(path), "--json", "--quiet", "--seed", str(run + 1)]
     command += ["--realtime"] if realtime else []
     command += ["--at", "s0", "--for", f"{item.seconds + 5:g}s"]
-    # The children of a program of the real-time class have normal priority, whatever its own was.
+    # The children of a program of the real-time class have normal priority, and do not inherit its own.
     ahead = "nice -n -10 " if realtime else ""
     guest = None
     if HOST in (item.source, item.sink):
@@ -133,7 +133,7 @@ def host_ends(item: Item, run: int, ahead: str) -> list[str]:
         offset = item.offset_s(flow, run)
         words = [str(program), f"{protocol.transport}-send", f"$WHIMBREL_ADDRESS_R{flow}", str(PORT)]
         words += [str(SIZE), f"{item.seconds - offset:g}", protocol.law or str(UDP_BPS)]
-        # Senders beside the main one do not listen: the network starts after the whole wait.
+        # Only the main sender listens: for the others, the network starts after the whole wait.
         before = offset + (START_S if flow else 0)
         sending.append(f"sleep {before:g}; {ahead}{' '.join(words)}")
     for flow, command in enumerate(sending[1:], 1):

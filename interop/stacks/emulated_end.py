@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An end of an emulated network whose address is that of another IP stack: a guest's, or one behind tun0.
+"""An end of an emulated network with the address of another IP stack: a guest's, or one behind tun0.
 
 Usage: emulated_end.py tap SOCKET                  (the device goes to the listener at the socket)
        emulated_end.py tun [--listens] COMMAND...  (the command has the device tun0)

@@ -1,8 +1,8 @@
 """The guest of interop/machine.py as ends of an emulated network: an interface for each, in real time.
 
-Unlike in other tests, the guest's clock follows that of the host, because the emulated network's does. The
-guest boots while `whimbrel emulate` waits for its ends; the network starts, and with it the guest's job, when
-all of them are ready.
+Unlike in other tests, the guest's clock follows the host's clock, as the emulated network's does. The guest
+boots while `whimbrel emulate` waits for its ends; the network starts, and with it the guest's job, when all
+of them are ready.
 """
 
 from __future__ import annotations

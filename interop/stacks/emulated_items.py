@@ -26,7 +26,7 @@ class Item:
         tolerance: largest deviation of the kernel's mean throughput from the simulated one, as a share of it;
             infinite where they are known to differ.
         source: the stack of the senders.
-        sink: that of the receivers.
+        sink: the stack of the receivers.
     """
 
     paper: str
@@ -50,7 +50,7 @@ class Item:
 
 
 IMPAIRMENTS: dict[str, dict[str, Any]] = {
-    # That of interop/stacks/tcp.py, as on the last hop of the paper: losses that are no congestion.
+    # The impairment of interop/stacks/tcp.py, as on the last hop of the paper: losses without congestion.
     "lda": {"queue": "200 packets", "loss": {"model": "bernoulli", "rate": "0.5 %"}},
     # The impairment of the paper's test bed as in reorder/reorder_cells.py: 5 % are delayed by 50 ± 20 ms.
     "reorder": {

@@ -37,7 +37,7 @@ def prepare() -> str | None:
 
 
 def dccp(role: str, address: str, item: Item, flow: int, run: int) -> str:
-    """Arguments of a peer: its address is that of the server."""
+    """Arguments of a peer; `address` is the server's."""
     words = [role, address, str(PORT), f"ccid={item.protocols[flow].law}", f"size={SIZE}"]
     words.append(f"wait={item.seconds + 60:g}")
     if role == "client":

@@ -5,11 +5,12 @@
 //! quic_carry send 10.0.0.1:7000 --from 127.0.0.1:5004 --certificate cert.der
 //! ```
 //!
-//! As with `carry`, the sender connects and moves; datagrams pass in both directions, each as one DATAGRAM frame, without retransmission.
-//! `receive` writes its certificate, `send` trusts it. `send` follows the route to the other end (`whimbrel_net::LinkMonitor`): at a new
-//! address it rebinds its socket, and QUIC migrates (RFC 9000, Section 9). The congestion control is quinn's default, CUBIC.
-//! `--buffer BYTES` bounds what waits for congestion control at each end: a new datagram then replaces the oldest. It takes the place of
-//! `carry`'s deadline, which quinn does not have.
+//! As with `carry`, the sender connects and moves; datagrams pass in both directions, each as one DATAGRAM
+//! frame, without retransmission. `receive` writes its certificate, `send` trusts it. `send` follows the
+//! route to the other end (`whimbrel_net::LinkMonitor`): at a new address it rebinds its socket, and QUIC
+//! migrates (RFC 9000, Section 9). The congestion control is quinn's default, CUBIC. `--buffer BYTES` bounds
+//! the queue in front of the congestion control at each end: a new datagram then replaces the oldest. The
+//! bound takes the place of `carry`'s deadline, which quinn does not have.
 
 use std::fs;
 use std::net::{SocketAddr, UdpSocket as StdSocket};
@@ -66,7 +67,8 @@ impl Options {
 
     fn transport(&self) -> Arc<TransportConfig> {
         let mut config = TransportConfig::default();
-        // A datagram of 1200 bytes and its headers fit into every IPv6 packet's least size; nothing is to be searched for.
+        // A datagram of 1200 bytes with its headers fits into the minimum MTU of IPv6, so no path MTU
+        // discovery is needed.
         config.min_mtu(1280 - 48 + 20).initial_mtu(1280 - 48 + 20).mtu_discovery_config(None);
         config.datagram_send_buffer_size(self.buffer).datagram_receive_buffer_size(Some(1 << 20));
         Arc::new(config)

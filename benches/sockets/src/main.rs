@@ -1,4 +1,4 @@
-//! What a datagram costs: DCCP over UDP beside raw UDP and QUIC DATAGRAM, on loopback, in one run.
+//! The cost of a datagram: DCCP over UDP, raw UDP and QUIC DATAGRAM, compared on loopback in one run.
 //!
 //! Each carrier moves the same number of 1200-byte datagrams from one thread to another as fast as
 //! its congestion control allows. The figure is the processor time of the whole process (both ends,

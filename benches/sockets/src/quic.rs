@@ -54,7 +54,7 @@ pub fn run(datagrams: u64) -> anyhow::Result<u64> {
             for _ in 0..datagrams {
                 connection.send_datagram_wait(payload.clone()).await?;
             }
-            // What is still queued gets a moment; a closing frame would overtake it.
+            // Queued datagrams get a moment to leave; a closing frame would overtake them.
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
             connection.close(0u32.into(), b"");
             endpoint.wait_idle().await;

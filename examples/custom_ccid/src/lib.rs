@@ -1,7 +1,6 @@
 //! CCID 251: a rate that rises by one packet per round-trip time and halves on loss.
 //!
-//! An example of a congestion control that lives outside Whimbrel's crates. It shows the four parts that such a
-//! mechanism consists of:
+//! An example of a congestion control outside Whimbrel's crates. Such a mechanism consists of four parts:
 //!
 //! 1. a [`Mechanism`] that builds both ends and declares the CCID's options and features ([`Aimd`]);
 //! 2. an [`HcSender`] that decides when a data packet may leave ([`sender`]);
@@ -9,9 +8,10 @@
 //!    hold ([`receiver`]);
 //! 4. a [feature](SEND_RECEIVED_COUNT) and an [option](RECEIVED_COUNT) of its own.
 //!
-//! The receiver acknowledges once per round-trip time. If both ends have agreed on the feature, each acknowledgement
-//! carries the number of data packets received so far; the sender compares it with what it has sent. Without the
-//! feature the sender receives no loss reports, so it stays at one packet per round-trip time.
+//! The receiver acknowledges once per round-trip time. If both ends have agreed on the feature, each
+//! acknowledgement carries the number of data packets received so far, which the sender compares with the
+//! number that it has sent. Without the feature the sender receives no loss reports, so it stays at one
+//! packet per round-trip time.
 //!
 //! ```
 //! use whimbrel_example_custom_ccid::{AIMD, Aimd};
@@ -37,8 +37,8 @@ use whimbrel_wire::option::FeatureNumber;
 /// The CCID's number, one of those for experiments (RFC 4340, Section 19.5).
 pub const AIMD: Ccid = Ccid(251);
 
-/// The feature "Send Received Count": the receiver adds [`RECEIVED_COUNT`] to its acknowledgements. Numbers from 192 on belong
-/// to the end that receives the data (RFC 4340, Section 10.3).
+/// The feature "Send Received Count": the receiver adds [`RECEIVED_COUNT`] to its acknowledgements. Numbers
+/// from 192 on belong to the end that receives the data (RFC 4340, Section 10.3).
 pub const SEND_RECEIVED_COUNT: FeatureNumber = FeatureNumber::Other(193);
 
 /// The option with the number of data packets received: four bytes, in network order.

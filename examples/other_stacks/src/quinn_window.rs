@@ -7,7 +7,8 @@ use whimbrel_control::window::{
     Acknowledgement, CongestionCause, CongestionSignal, LawPrototype, Window, WindowLaw,
 };
 
-/// For `TransportConfig::congestion_controller_factory`, such as `Law(Westwood::plus(BandwidthFilter::Tustin).into())`.
+/// For `TransportConfig::congestion_controller_factory`, such as
+/// `Law(Westwood::plus(BandwidthFilter::Tustin).into())`.
 pub struct Law(pub LawPrototype);
 
 struct State {

@@ -44,16 +44,19 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Measured> {
         self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
     /// Changes it.
     fn update<T>(&self, change: impl FnOnce(&mut Measured) -> T) -> T {
         let result = change(&mut self.lock());
         self.wake();
         result
     }
+
     /// Wakes the waiting threads.
     pub(super) fn wake(&self) {
         self.changed.notify_all();
     }
+
     /// Waits until what was sent has arrived, for that time at most.
     pub(super) fn wait_until_drained(&self, limit: Duration, is_cancelled: impl Fn() -> bool) {
         let end = now() + limit;
@@ -136,6 +139,7 @@ impl ObjectImpl for Sink {
         });
         &PROPERTIES
     }
+
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
         let mut settings = lock(&self.settings);
         if settings.0.set(pspec.name(), value) {
@@ -169,6 +173,7 @@ impl ObjectImpl for Sink {
             _ => {}
         }
     }
+
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
         let (settings, own) = lock(&self.settings).clone();
         match pspec.name() {
@@ -185,6 +190,7 @@ impl ObjectImpl for Sink {
             name => settings.get(name).unwrap_or_else(|| pspec.default_value().clone()),
         }
     }
+
     fn constructed(&self) {
         self.parent_constructed();
         PADS.mark(&*self.obj());
@@ -208,6 +214,7 @@ impl ElementImpl for Sink {
         });
         Some(&METADATA)
     }
+
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| PADS.templates());
         &TEMPLATES
@@ -222,6 +229,7 @@ impl ElementImpl for Sink {
         let number = PADS.requested(name, &lock(&self.ports))?;
         self.add_port(number)
     }
+
     fn release_pad(&self, pad: &gst::Pad) {
         let port = PADS.number_of(pad).and_then(|number| lock(&self.ports).remove(&number));
         if let Some(port) = port {
@@ -259,9 +267,11 @@ impl URIHandlerImpl for Sink {
     fn protocols() -> &'static [&'static str] {
         &[uri::SCHEME]
     }
+
     fn uri(&self) -> Option<String> {
         lock(&self.settings).0.uri()
     }
+
     fn set_uri(&self, uri: &str) -> Result<(), glib::Error> {
         lock(&self.settings).0.set_uri(uri)
     }
@@ -302,6 +312,7 @@ impl Sink {
         *lock(&self.connection) = Some(connection);
         Ok(())
     }
+
     fn close(&self) {
         let connection = lock(&self.connection).take();
         drop(connection);
@@ -351,7 +362,7 @@ impl Sink {
                     it.peer = Some(peer.to_string());
                     it.connections += 1;
                 });
-                // What came before was lost. The stream can be decoded at once.
+                // Earlier frames were lost; with a key frame the stream can be decoded at once.
                 let ports: Vec<Port> = lock(&self.ports).values().cloned().collect();
                 ports.iter().for_each(Port::ask_for_key_frame);
             }
@@ -397,6 +408,7 @@ impl Sink {
             }
         });
     }
+
     /// Sets the rate of the encoders before this element: what other streams leave.
     fn adapt(&self) {
         let ports: Vec<Port> = lock(&self.ports).values().cloned().collect();

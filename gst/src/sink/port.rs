@@ -19,20 +19,23 @@ impl Port {
     pub(super) fn new(program: Embedded, shared: Arc<Shared>, number: u8, sync: bool) -> Self {
         let port: Self = glib::Object::builder().property("name", format!("port{number}")).build();
         port.set_property("sync", sync);
-        // A stream with few data, such as positions, does not keep the pipeline from playing.
+        // A stream with little data, such as positions, does not keep the pipeline from playing.
         port.set_property("async", false);
-        // It is set once, here.
+        // The value is set once, here.
         let _ = port.imp().set.set(imp::Set { program, shared, number });
         port
     }
+
     /// Its pad.
     pub(super) fn pad(&self) -> Option<gst::Pad> {
         self.static_pad("sink")
     }
+
     /// Bytes so far.
     pub(super) fn bytes(&self) -> u64 {
         self.imp().bytes.load(std::sync::atomic::Ordering::Relaxed)
     }
+
     /// The other end asks for a key frame.
     pub(super) fn ask_for_key_frame(&self) {
         if let Some(event) = self.imp().next_request() {
@@ -61,7 +64,7 @@ mod imp {
 
     /// Time between two requests for key frames: two frames of a camera at 20 frames a second.
     const REQUESTS: Duration = Duration::from_millis(100);
-    /// Time that the last datagrams have to arrive before the stream ends, beside the latency.
+    /// Time, in addition to the latency, for the last datagrams to arrive before the stream ends.
     const DRAIN: Duration = Duration::from_secs(2);
 
     #[derive(Debug)]
@@ -102,6 +105,7 @@ mod imp {
             });
             Some(&METADATA)
         }
+
         fn pad_templates() -> &'static [gst::PadTemplate] {
             static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
                 let any = gst::Caps::new_any();
@@ -140,12 +144,15 @@ mod imp {
             }
             self.parent_set_caps(caps)
         }
+
         fn render(&self, buffer: &gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
             self.send(buffer).map(|()| gst::FlowSuccess::Ok)
         }
+
         fn render_list(&self, list: &gst::BufferList) -> Result<gst::FlowSuccess, gst::FlowError> {
             list.iter().try_for_each(|buffer| self.send(buffer)).map(|()| gst::FlowSuccess::Ok)
         }
+
         fn event(&self, event: gst::Event) -> bool {
             // An application that stops at the end of the stream is not to lose its last datagrams.
             if event.type_() == gst::EventType::Eos
@@ -155,6 +162,7 @@ mod imp {
             }
             self.parent_event(event)
         }
+
         fn unlock(&self) -> Result<(), gst::ErrorMessage> {
             self.is_unlocked.store(true, Ordering::Relaxed);
             if let Some(set) = self.set.get() {
@@ -162,13 +170,14 @@ mod imp {
             }
             Ok(())
         }
+
         fn unlock_stop(&self) -> Result<(), gst::ErrorMessage> {
             self.is_unlocked.store(false, Ordering::Relaxed);
             Ok(())
         }
     }
 
-    /// What caps say of a stream.
+    /// The description of a stream by its caps.
     fn payload(caps: &gst::Caps) -> Payload {
         let Some(structure) = caps.structure(0) else { return Payload::Unknown };
         let is_rtp = structure.name() == "application/x-rtp";

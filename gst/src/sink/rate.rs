@@ -17,7 +17,7 @@ pub(super) struct Estimate {
     pub(super) most: u32,
     /// `None` until the connection knows.
     rate: Option<f64>,
-    /// What encoders were told last.
+    /// The rate that encoders were told last.
     told: u32,
 }
 
@@ -32,11 +32,13 @@ impl Estimate {
     pub(super) fn bitrate(&self) -> u32 {
         self.rate.map_or(0, |rate| (rate as u32).min(self.most).max(self.least))
     }
+
     /// Takes what the connection says. Returns `true` if encoders should learn it.
     pub(super) fn update(&mut self, rate: f64) -> bool {
         self.rate = Some(rate);
         self.is_news()
     }
+
     /// `true` if encoders were told another rate.
     pub(super) fn is_news(&mut self) -> bool {
         let (new, told) = (self.bitrate(), self.told);

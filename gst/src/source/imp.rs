@@ -103,6 +103,7 @@ impl ObjectImpl for Source {
         });
         &PROPERTIES
     }
+
     fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
         let mut settings = lock(&self.settings);
         if settings.0.set(pspec.name(), value) {
@@ -116,6 +117,7 @@ impl ObjectImpl for Source {
             _ => {}
         }
     }
+
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
         let (settings, own) = lock(&self.settings).clone();
         match pspec.name() {
@@ -126,6 +128,7 @@ impl ObjectImpl for Source {
             name => settings.get(name).unwrap_or_else(|| pspec.default_value().clone()),
         }
     }
+
     fn constructed(&self) {
         self.parent_constructed();
         PADS.mark(&*self.obj());
@@ -149,6 +152,7 @@ impl ElementImpl for Source {
         });
         Some(&METADATA)
     }
+
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| PADS.templates());
         &TEMPLATES
@@ -163,6 +167,7 @@ impl ElementImpl for Source {
         let number = PADS.requested(name, &lock(&self.ports))?;
         self.add_port(number)
     }
+
     fn release_pad(&self, pad: &gst::Pad) {
         let port = PADS.number_of(pad).and_then(|number| lock(&self.ports).remove(&number));
         if let Some(port) = port {
@@ -201,9 +206,11 @@ impl URIHandlerImpl for Source {
     fn protocols() -> &'static [&'static str] {
         &[uri::SCHEME]
     }
+
     fn uri(&self) -> Option<String> {
         lock(&self.settings).0.uri()
     }
+
     fn set_uri(&self, uri: &str) -> Result<(), glib::Error> {
         lock(&self.settings).0.set_uri(uri)
     }
@@ -213,6 +220,7 @@ impl Source {
     fn ports(&self) -> Vec<Port> {
         lock(&self.ports).values().cloned().collect()
     }
+
     /// Adds a port with its pad; `None` if there is one.
     fn add_port(&self, number: u8) -> Option<gst::Pad> {
         let port = Port::new(self.program.clone(), number);
@@ -224,6 +232,7 @@ impl Source {
         self.configure_ports();
         PADS.add(&*self.obj(), &port, &port.pad()?, number)
     }
+
     /// Sets the elements of the pads by the properties.
     fn configure_ports(&self) {
         let (settings, own) = lock(&self.settings).clone();
@@ -256,6 +265,7 @@ impl Source {
         *lock(&self.connection) = Some(connection);
         Ok(())
     }
+
     fn close(&self) {
         let connection = lock(&self.connection).take();
         drop(connection);
@@ -282,7 +292,7 @@ impl Source {
             socket: None,
             lda: scheme.transpose()?,
             reorder: None,
-            // A pad has one stream: that of the newest connection.
+            // A pad carries one stream, from the newest connection.
             max_peers: 1,
             one_off: own.one_off,
             protection: settings.protection(Role::Server, None)?,

@@ -1,4 +1,4 @@
-//! What has arrived for a pad, and waits for its streaming thread.
+//! Datagrams that have arrived for a pad, and wait for its streaming thread.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -32,6 +32,7 @@ impl Inlet {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
     /// Queues a datagram, which has arrived at that time; `false`: too many wait already.
     pub(super) fn push(&self, datagram: &[u8], time: Option<gst::ClockTime>) -> bool {
         let mut waiting = self.lock();
@@ -56,6 +57,7 @@ impl Inlet {
         self.changed.notify_all();
         true
     }
+
     /// Waits for datagrams.
     ///
     /// # Errors
@@ -78,24 +80,29 @@ impl Inlet {
             waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
     }
+
     /// Lets a waiting thread go, and keeps none from then on; or ends that.
     pub(super) fn set_flushing(&self, is_flushing: bool) {
         self.lock().is_flushing = is_flushing;
         self.changed.notify_all();
     }
+
     /// Forgets what waits: the pipeline starts, or stops.
     pub(super) fn clear(&self) {
         *self.lock() = Waiting::default();
     }
+
     /// A connection begins.
     pub(super) fn begin(&self) {
         self.lock().is_new = true;
     }
+
     /// There will be no more datagrams.
     pub(super) fn end(&self) {
         self.lock().is_over = true;
         self.changed.notify_all();
     }
+
     /// The SSRC of the stream.
     pub(super) fn source(&self) -> Option<u32> {
         self.lock().source

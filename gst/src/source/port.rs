@@ -17,22 +17,26 @@ impl Port {
     /// The source of the streams at a port of the connection.
     pub(super) fn new(program: Embedded, number: u8) -> Self {
         let port: Self = glib::Object::builder().property("name", format!("port{number}")).build();
-        // It is set once, here.
+        // The value is set once, here.
         let _ = port.imp().set.set((program, number));
         port
     }
+
     /// Its pad.
     pub(super) fn pad(&self) -> Option<gst::Pad> {
         self.static_pad("src")
     }
+
     /// Its queue.
     pub(super) fn inlet(&self) -> &Inlet {
         &self.imp().inlet
     }
+
     /// A datagram has arrived; `false`: it is lost.
     pub(super) fn deliver(&self, datagram: &[u8]) -> bool {
         self.inlet().push(datagram, self.current_running_time())
     }
+
     /// Sets the latency, and the caps of the stream, if they are known.
     pub(super) fn configure(&self, latency: gst::ClockTime, caps: Option<gst::Caps>) {
         *self.imp().configured() = (latency, caps);
@@ -62,6 +66,7 @@ mod imp {
         pub(super) fn configured(&self) -> MutexGuard<'_, Configured> {
             self.configured.lock().unwrap_or_else(PoisonError::into_inner)
         }
+
         /// The caps of the stream: those that are set, or the first that the elements behind take.
         fn stream_caps(&self) -> Option<gst::Caps> {
             let set = self.configured().1.clone();
@@ -106,6 +111,7 @@ mod imp {
             });
             Some(&METADATA)
         }
+
         fn pad_templates() -> &'static [gst::PadTemplate] {
             static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
                 let any = gst::Caps::new_any();
@@ -121,27 +127,33 @@ mod imp {
             self.inlet.clear();
             Ok(())
         }
+
         fn stop(&self) -> Result<(), gst::ErrorMessage> {
             self.inlet.clear();
             Ok(())
         }
+
         fn is_seekable(&self) -> bool {
             false
         }
+
         fn unlock(&self) -> Result<(), gst::ErrorMessage> {
             self.inlet.set_flushing(true);
             Ok(())
         }
+
         fn unlock_stop(&self) -> Result<(), gst::ErrorMessage> {
             self.inlet.set_flushing(false);
             Ok(())
         }
+
         fn negotiate(&self) -> Result<(), gst::LoggableError> {
             match self.stream_caps() {
                 Some(caps) => self.obj().set_caps(&caps).map_err(Into::into),
                 None => Ok(()),
             }
         }
+
         fn query(&self, query: &mut gst::QueryRef) -> bool {
             // A repaired datagram is as late as the latency permits.
             if let gst::QueryViewMut::Latency(query) = query.view_mut() {
@@ -150,6 +162,7 @@ mod imp {
             }
             BaseSrcImplExt::parent_query(self, query)
         }
+
         fn event(&self, event: &gst::Event) -> bool {
             // A decoder asks for a key frame: the other end's encoder learns it.
             if key_frames::is_request(event)

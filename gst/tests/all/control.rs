@@ -1,4 +1,4 @@
-//! What a network element owes its pipeline: the rate, key frames, the latency, statistics.
+//! Duties of a network element to its pipeline: the rate, key frames, the latency, statistics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,7 +110,7 @@ fn the_source_answers_with_the_latency_and_every_datagram_is_accounted_for() {
     let mut query = gst::query::Latency::new();
     assert!(to.named("end").static_pad("sink").expect("a pad").peer_query(&mut query));
     assert_eq!(query.result(), (true, gst::ClockTime::from_mseconds(2000), None));
-    // The pipeline as a whole: that of the source, for which its sinks wait.
+    // The pipeline as a whole has the latency of its source, for which its sinks wait.
     let mut query = gst::query::Latency::new();
     assert!(to.0.query(&mut query));
     let (is_live, least, _) = query.result();
@@ -215,7 +215,8 @@ fn elements_are_made_from_uris() {
     }
 }
 
-/// What gst-validate checks of a pad: the order of events, no data after the end or before a segment, time stamps in the segment.
+/// Checks of a pad as by gst-validate: the order of events, no data after the end or before a segment, time
+/// stamps within the segment.
 #[derive(Default)]
 struct Order {
     seen: Vec<&'static str>,
@@ -238,6 +239,7 @@ impl Order {
         }
         self.seen.push(name);
     }
+
     fn on_buffer(&mut self, buffer: &gst::BufferRef) {
         self.buffers += 1;
         let is_ordered = self.seen.contains(&"segment") && !self.seen.contains(&"eos");
@@ -279,6 +281,6 @@ fn a_source_sends_events_and_data_in_the_order_of_gst_validate() {
     to.wait();
     let order = order.lock().expect("sound");
     assert!(order.offences.is_empty(), "{:#?}", order.offences);
-    // How many arrive in time depends on the machine. What is tested is their order.
+    // The number that arrives in time depends on the machine, so only the order is tested.
     assert!(order.buffers > 0 && order.seen.last() == Some(&"eos"), "{} {:?}", order.buffers, order.seen);
 }

@@ -70,7 +70,7 @@ fn the_pages_pipelines_carry_a_video() {
     for pair in pipelines.chunks(2) {
         assert!(pair[0].contains("whimbrelsrc") && pair[1].contains("whimbrelsink"), "{pair:?}");
         let viewer = run(pair[0]);
-        // What the camera sends before is lost.
+        // Packets that the camera sends before this are lost.
         until("a port", || fs::read_to_string("/proc/net/udp").is_ok_and(|all| all.contains(PORT)));
         let camera = run(pair[1]);
         for (command, program) in [(pair[1], camera), (pair[0], viewer)] {

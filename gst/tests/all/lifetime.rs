@@ -42,7 +42,7 @@ fn elements_start_and_stop_again_and_again() {
         order.iter().for_each(|each| each.set(gst::State::Null));
         let now = resources();
         let (threads, files) = *first.get_or_insert(now);
-        // Other tests run at the same time, and GStreamer keeps threads for later: what leaks does so each time.
+        // Other tests run at the same time, and GStreamer keeps threads for later; a leak recurs each time.
         assert!(now.0 < threads + OTHERS && now.1 < files + OTHERS, "{now:?} after {threads} and {files}");
     }
 }
@@ -62,7 +62,7 @@ fn a_sink_connects_again_when_the_other_end_has_started_again() {
     let before = of(&arrived);
     until("a stream", || of(&arrived) > before + 10);
     assert_eq!((from.stat("connections"), to.stat("connections")), (Some(2u64), Some(1u64)));
-    // What was sent meanwhile is lost: the new connection begins with a key frame.
+    // Frames sent meanwhile are lost, so the new connection begins with a key frame.
     until("a request", || of(&requests) > 0);
     assert!(from.error().is_none());
 }

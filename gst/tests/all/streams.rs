@@ -50,7 +50,8 @@ fn pictures_of_vp8_arrive() {
     }
 }
 
-/// With the payload format of AV1 where it is installed, of gst-plugins-rs; otherwise with GStreamer's own, which takes any stream.
+/// With the payload format of AV1 from gst-plugins-rs if it is installed; otherwise with GStreamer's own
+/// format, which takes any stream.
 #[test]
 fn pictures_of_av1_arrive() {
     if !has(&["av1enc", "av1dec", "rtpgstpay", "rtpgstdepay"]) {

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers that the tests share.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
@@ -19,7 +19,8 @@ pub(crate) fn init() {
     });
 }
 
-/// `true` if these elements are installed. Otherwise the reason is printed, or, with `REQUIRE_ALL=1`, the test fails.
+/// `true` if these elements are installed. Otherwise prints the reason or, with `REQUIRE_ALL=1`, fails the
+/// test.
 pub(crate) fn has(elements: &[&str]) -> bool {
     init();
     let missing: Vec<_> = elements.iter().filter(|name| gst::ElementFactory::find(name).is_none()).collect();
@@ -66,20 +67,24 @@ impl Running {
             pipeline
         }))
     }
+
     /// The element with that name.
     pub(crate) fn named(&self, name: &str) -> gst::Element {
         self.0.by_name(name).unwrap_or_else(|| panic!("no element has the name {name}"))
     }
+
     pub(crate) fn set(&self, state: gst::State) {
         if self.0.set_state(state).is_err() {
             panic!("{state:?}: {:?}", self.error());
         }
     }
+
     /// Plays.
     pub(crate) fn play(self) -> Self {
         self.set(gst::State::Playing);
         self
     }
+
     /// The first error on the bus.
     pub(crate) fn error(&self) -> Option<String> {
         let bus = self.0.bus().expect("a bus");
@@ -87,6 +92,7 @@ impl Running {
         let gst::MessageView::Error(error) = message.view() else { return None };
         Some(format!("{} ({:?})", error.error(), error.debug()))
     }
+
     /// Waits for the end of its streams.
     pub(crate) fn wait(&self) {
         let bus = self.0.bus().expect("a bus");
@@ -95,6 +101,7 @@ impl Running {
         let message = bus.timed_pop_filtered(limit, &types).expect("the end of the stream");
         assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
     }
+
     /// A field of the element's `stats`.
     pub(crate) fn stat<T: for<'a> gst::glib::value::FromValue<'a> + 'static>(
         &self,
@@ -102,10 +109,12 @@ impl Running {
     ) -> Option<T> {
         self.named("w").property::<gst::Structure>("stats").get(field).ok()
     }
+
     /// Waits until there is a connection.
     pub(crate) fn connected(&self) {
         until("a connection", || self.stat("connected") == Some(true));
     }
+
     /// Counts the buffers that pass the pad of an element.
     pub(crate) fn count(&self, element: &str, pad: &str) -> Arc<AtomicUsize> {
         let count = Arc::new(AtomicUsize::new(0));
@@ -122,6 +131,7 @@ impl Running {
         });
         count
     }
+
     /// Counts the requests for key frames that an element gets at its source pad.
     pub(crate) fn requests(&self, element: &str) -> Arc<AtomicUsize> {
         let count = Arc::new(AtomicUsize::new(0));

@@ -77,7 +77,7 @@ fn a_window_has_one_reduction() {
     assert_eq!(controller.window(), 3_000);
 }
 
-/// A path to `server` that loses each tenth of the long packets to it, once there were 50: after the handshake.
+/// A path to `server` that loses every tenth long packet after the first 50, so that the handshake succeeds.
 async fn lossy(server: SocketAddr, lost: Arc<AtomicU64>) -> SocketAddr {
     let near = UdpSocket::bind("127.0.0.1:0").await.expect("a port");
     let far = UdpSocket::bind("127.0.0.1:0").await.expect("a port");

@@ -7,9 +7,10 @@
 //! interop_multipath client 5001 tun=tun0 local=10.45.1.2,10.45.2.2 peer=10.44.1.1 at=0.3:join:1 at=2:close
 //! ```
 //!
-//! `local` lists the addresses behind the device. `dialect` is `2024` (the default) or `rfc`; `key` the key type, 0 or 255; `count`, `size`, `interval` and
-//! `after` describe the datagrams that this end sends, as for the counterpart; `ccid` and `wait` are as there. `at=S:COMMAND`
-//! gives a command S seconds after the handshake:
+//! `local` lists the addresses behind the device. `dialect` is `2024` (the default) or `rfc`; `key` the key
+//! type, 0 or 255; `count`, `size`, `interval` and `after` describe the datagrams that this end sends, as for
+//! the counterpart; `ccid` and `wait` are as there. `at=S:COMMAND` gives a command S seconds after the
+//! handshake:
 //!
 //! | command | meaning |
 //! |---|---|
@@ -69,19 +70,23 @@ mod linux {
         fn get(&self, key: &str) -> Option<&str> {
             self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
         }
+
         fn number(&self, key: &str, default: f64) -> Result<f64, Box<dyn Error>> {
             let parsed = self.get(key).map(str::parse).transpose();
             Ok(parsed.map_err(|_| format!("{key}: expected a number"))?.unwrap_or(default))
         }
+
         fn seconds(&self, key: &str, default: f64) -> Result<Duration, Box<dyn Error>> {
             self.number(key, default).map(Duration::from_secs_f64)
         }
+
         fn addresses(&self, key: &str) -> Result<Vec<Ipv4Addr>, Box<dyn Error>> {
             let list = self.get(key).ok_or_else(|| format!("{key}= is missing"))?;
             list.split(',')
                 .map(|one| one.parse().map_err(|_| format!("{one}: expected an IPv4 address").into()))
                 .collect()
         }
+
         /// The commands with their times, the earliest first.
         fn commands(&self) -> Result<Vec<(Duration, String)>, Box<dyn Error>> {
             let mut commands = Vec::new();
@@ -92,6 +97,7 @@ mod linux {
             commands.sort();
             Ok(commands)
         }
+
         fn config(&self) -> Result<Config, Box<dyn Error>> {
             let ccids = [Ccid(self.number("ccid", 2.0)? as u8)];
             let code = ServiceCode(self.number("code", 42.0)? as u32);
@@ -100,6 +106,7 @@ mod linux {
                 .sender_ccids(ccids.as_slice())
                 .receiver_ccids(ccids.as_slice()))
         }
+
         fn settings(&self) -> Result<MultipathConfig, Box<dyn Error>> {
             let dialect = match self.get("dialect").unwrap_or("2024") {
                 "2024" => Dialect::Draft2024,
@@ -163,6 +170,7 @@ mod linux {
             self.device.send(&out)?;
             Ok(())
         }
+
         /// Passes the packets of the device to the endpoint.
         fn receive(&mut self) {
             let mut buffer = [0; 4096];
@@ -185,9 +193,11 @@ mod linux {
                 self.endpoint.handle_packet(now(), path, meta, packet);
             }
         }
+
         fn time(&self) -> String {
             format!("{:.3}", (now() - self.begin).as_secs_f64())
         }
+
         fn count(&mut self, subflow: SubflowId, way: usize) {
             let place = subflow.0 as usize;
             if self.by_subflow.len() <= place {
@@ -195,6 +205,7 @@ mod linux {
             }
             self.by_subflow[place][way] += 1;
         }
+
         fn check(&mut self, payload: &[u8]) {
             if payload.is_empty() {
                 self.empty += 1;
@@ -213,6 +224,7 @@ mod linux {
                 }
             }
         }
+
         fn on_event(&mut self, handle: ConnectionHandle, event: EndpointEvent<Path, MultipathEvent>) {
             let time = self.time();
             match event {
@@ -239,6 +251,7 @@ mod linux {
                 _ => {}
             }
         }
+
         fn command(&mut self, command: &str) -> Result<(), Box<dyn Error>> {
             let words: Vec<&str> = command.split(':').collect();
             let number = |at: usize| -> Result<u32, Box<dyn Error>> {
@@ -285,6 +298,7 @@ mod linux {
             self.endpoint.wake(handle);
             Ok(())
         }
+
         /// Sends and reports what is due.
         fn pump(&mut self) -> Result<(), Box<dyn Error>> {
             self.endpoint.handle_timeout(now());
@@ -296,6 +310,7 @@ mod linux {
             }
             Ok(())
         }
+
         /// Records the state before the end.
         fn observe(&mut self) {
             let connection = self.handle.and_then(|handle| self.endpoint.connection(handle));
@@ -305,6 +320,7 @@ mod linux {
                 self.before_end = [snapshot.unconfirmed_signals as u64, snapshot.duplicates];
             }
         }
+
         fn report(&self, role: &str) {
             let [unconfirmed, duplicates] = self.before_end;
             let end = match (self.established, self.error) {

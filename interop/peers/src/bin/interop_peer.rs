@@ -40,16 +40,20 @@ impl Options {
     fn text(&self, key: &str, default: &str) -> String {
         self.0.get(key).cloned().unwrap_or_else(|| default.to_owned())
     }
+
     fn number(&self, key: &str, default: f64) -> f64 {
         self.0.get(key).map_or(default, |value| value.parse().unwrap_or(default))
     }
+
     fn flag(&self, key: &str, default: bool) -> bool {
         self.number(key, f64::from(u8::from(default))) != 0.0
     }
+
     /// `true` if it offers features that the kernel does not have, and freezes in the middle.
     fn freezes(&self) -> bool {
         self.number("freezes", 0.0) > 0.0
     }
+
     fn config(&self) -> Config {
         let ccids: Vec<Ccid> =
             self.text("ccid", "2").split(',').filter_map(|n| n.parse().ok()).map(Ccid).collect();

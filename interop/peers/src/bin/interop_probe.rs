@@ -4,9 +4,9 @@
 //! interop_probe client 10.44.0.1 5001 tun=tun0 local=10.45.0.2 sends=option
 //! ```
 //!
-//! `sends` is one of `option` (a Request with a Timestamp option of a wrong length), `mandatory` (a Request with
-//! a Mandatory Change of an unknown feature), and, as a server, `ack` (an Ack in answer to a Request). Prints the
-//! Reset that comes back as JSON, in the form of interop_peer.
+//! `sends` is one of `option` (a Request with a Timestamp option of a wrong length), `mandatory` (a Request
+//! with a Mandatory Change of an unknown feature), and, as a server, `ack` (an Ack in answer to a Request).
+//! Prints the Reset that comes back as JSON, in the form of interop_peer.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {

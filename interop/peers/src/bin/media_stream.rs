@@ -1,19 +1,19 @@
 //! A medium over DCCP: sends a recording's datagrams at their times, or records those that arrive.
 //!
-//! A recording is two files: NAME.csv with the header `time_s,size_bytes` (more columns may follow) and one line
-//! per datagram, and NAME.bin with their bytes, one after the other. The receiver writes datagrams in the order in
-//! which they are delivered. Its times, as all others here, are of the clock that the whole system shares
-//! (CLOCK_MONOTONIC). Both print one JSON object at the end.
+//! A recording is two files: NAME.csv with the header `time_s,size_bytes` (more columns may follow) and one
+//! line per datagram, and NAME.bin with their bytes, one after the other. The receiver writes datagrams in
+//! the order in which they are delivered. All times are read from the clock that the whole system shares
+//! (CLOCK_MONOTONIC). Both ends print one JSON object at the end.
 //!
 //! ```text
 //! media_stream receive 127.0.0.1:6511 to=/tmp/came reorder_ms=50
 //! media_stream send 127.0.0.1:6511 from=/tmp/clip stale_ms=200
 //! ```
 //!
-//! Arguments of both: `ccid=3`, the congestion control of the data. Of the sender: `from=NAME`; `stale_ms=200`, after which a
-//! datagram that is still queued is stale. Of the receiver: `to=NAME`; `forgive_late=1`, a late packet withdraws
-//! its loss; `reorder_ms=0`, the longest time for which packets wait for earlier ones; `rack=0`, a missing packet is
-//! lost after a time rather than after three others.
+//! Arguments of both: `ccid=3`, the congestion control of the data. Of the sender: `from=NAME`;
+//! `stale_ms=200`, after which a datagram that is still queued is stale. Of the receiver: `to=NAME`;
+//! `forgive_late=1`, a late packet withdraws its loss; `reorder_ms=0`, the longest time for which packets
+//! wait for earlier ones; `rack=0`, a missing packet is lost after a time rather than after three others.
 
 use std::collections::BTreeMap;
 use std::error::Error;

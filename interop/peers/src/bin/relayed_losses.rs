@@ -1,8 +1,9 @@
-//! Losses classified by real sockets, over a relay with a known path: a link of some rate with a queue, a delay, and a radio
-//! behind it that loses packets.
+//! Losses classified by real sockets, over a relay with a known path: a link with a rate, a queue and a
+//! delay, and behind it a radio that loses packets.
 //!
-//! The relay records the cause of each loss, and the program compares that with the receiver's verdicts: one JSON object.
-//! `interop/emulation/relayed_losses.py` compares them with a simulation of the same path.
+//! The relay records the cause of each loss. The program compares the causes with the receiver's verdicts,
+//! and prints one JSON object, which `interop/emulation/relayed_losses.py` compares with a simulation of the
+//! same path.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{SocketAddr, UdpSocket};
@@ -59,14 +60,15 @@ struct InTransit {
     bytes: Vec<u8>,
 }
 
-/// The longest sleep of the relay between two polls of its sockets; it does not sleep shortly before a packet is due.
+/// The longest sleep of the relay between two polls of its sockets. Shortly before a packet is due, it stays
+/// awake.
 const MAX_SLEEP: Duration = Duration::from_micros(500);
-/// After a delay of the relay, packets leave as close to each other as that share of the link's time for one: clocks and interrupts
-/// of real hosts jitter as well.
+/// After a delay of the relay, the least time between two packets, as a share of the link's time for one:
+/// clocks and interrupts of real hosts jitter as well.
 const LEAST_SPACING: f64 = 0.95;
 
-/// Carries packets from a client to `server` over the path, and back without a queue. Delays of this thread make packets
-/// late, but the spacing by the link is kept.
+/// Carries packets from a client to `server` over the path, and back without a queue. Delays of this thread
+/// make packets late, but the link's spacing is kept.
 fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<SocketAddr> {
     let (outside, inside) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
     inside.connect(server)?;
