@@ -75,13 +75,13 @@ def on_each_table(claim: str, sentence: str, where: str, check: Callable[[Sheet]
 
 
 def mean(sheet: Sheet, chosen: Sequence[Line], scheme: str) -> Value:
-    """The mean throughput of a scheme over those of the lines that have it."""
+    """The mean throughput of a scheme over the lines that have it."""
     values = [line.of(sheet, scheme, "throughput") for line in chosen if scheme in (line.first, line.other)]
     return average(values, NAMES[scheme])
 
 
 def more(a: Value, b: Value) -> Verdict:
-    """The mean of `a` exceeds that of `b` by at least `LEAST`; undecided if they differ by less."""
+    """The mean of `a` exceeds the mean of `b` by at least `LEAST`; undecided if they differ by less."""
     verdict = times(a, b, 1 + LEAST)
     if times(a, b, 1 - LEAST, 1 + LEAST).holds:
         # No number of runs decides a difference without substance.
@@ -116,7 +116,7 @@ def _fair(sheet: Sheet) -> Verdict:
 
 
 def _smoother(metric: str) -> Callable[[Sheet], Verdict]:
-    """CCID 3 beside a TCP, or UDP, against CCID 2 beside the same."""
+    """CCID 3 in competition with a TCP, or UDP, against CCID 2 in competition with the same."""
 
     def jitter(sheet: Sheet, ccid: str) -> list[Value]:
         own = [*lines(ALL_TCP, ccid), *lines((ccid,), UDP)]

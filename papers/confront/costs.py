@@ -2,8 +2,8 @@
 
 With one cost for all packets the three protocols send the same number of packets per second, while the paper
 prints 820 writes of TCP, 700 packets of UDP and 437 to 708 of DCCP. Here each protocol has a cost of its own.
-The cost per byte is that of all other items, and the router limits nothing, so that Table 4 is a prediction
-except for UDP.
+The cost per byte is the same as in all other items, and the router limits nothing, so that Table 4 is a
+prediction except for UDP.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _scenario(protocol: str, rate: str, **link: Any) -> Scenario:  # noqa: ANN40
 
 
 def _header(result: Result) -> float:
-    """Bytes of the shortest header of a packet with data, without that of IP."""
+    """Bytes of the shortest header of a packet with data, without the IP header."""
     return float(min(result.packets["size_bytes"])) - DATA - IP
 
 
@@ -129,7 +129,7 @@ PRINTED: Mapping[str, tuple[float, float, float]] = {
     "congestion control": (0, 1, 1),
     "ECN": (0, 1, 1),
 }
-"""Those of Table 1 that are measured, for UDP, TCP and DCCP.
+"""The measured entries of Table 1, for UDP, TCP and DCCP.
 
 UDP's error detection is optional there; ours has it.
 """

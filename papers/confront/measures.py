@@ -19,7 +19,7 @@ KB = 1024.0
 """Bytes of a "KByte": with 1024 the printed throughputs and loads of TCP agree to 0.01 %."""
 
 LOAD_S = PAPER_TIMES.total
-"""Loads are those of 300 s; those of a shorter run are scaled."""
+"""Loads are stated for 300 s; loads of a shorter run are scaled."""
 
 METRICS = [
     Metric("throughput", "kbit/s", "Throughput", 0),
@@ -35,7 +35,7 @@ METRICS = [
     Metric("reordered", "%", "Out of order", 2, title="Packets that arrive out of order"),
     Metric("jain", "", "Jain's index", 3, title="Jain's index of the three flows", bounds=(0, 1)),
 ]
-"""Those of the tables, two shares of what is lost, another reading of equation 7, and Jain's index."""
+"""The tables' metrics, two shares of lost packets, another reading of equation 7, and Jain's index."""
 
 # Without hosts there is no `lost_host`.
 _LOST = ("lost_host", "lost_queue", "lost_wireless", "lost_down", "lost_other")
@@ -80,7 +80,7 @@ def readings(result: Result, flow: str, column: str) -> FloatArray:
 
 
 def delays_ms(result: Result, flow: str) -> FloatArray:
-    """The delay of the last packet of each second, without those of a flow that has not started."""
+    """The delay of the last packet of each second, without the seconds before the flow starts."""
     return 1e3 * readings(result, flow, "delay_s")
 
 

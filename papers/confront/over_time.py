@@ -32,7 +32,7 @@ SIZE = 512
 """Of both figures, by their captions. (The text names line 5 of Table 4, but its n = 9 is Table 3's.)"""
 FIGURES = {"fig2": CONFRONTS["2"], "fig3": CONFRONTS["5"]}
 RUNS = Precision.exactly(5)
-"""Those of the confront of Figure 2; of Figure 3 they are 9."""
+"""Runs of the confront of Figure 2; Figure 3 has 9."""
 STEP_S = 5
 CLOSE_S = range(-3, 9)
 """Seconds around a hand-off that are drawn one by one."""
@@ -144,7 +144,7 @@ def dents(result: Result, confront: Confront, scheme: str) -> dict[str, float]:
     lost = per_second(result, (flow,), *_LOST)
     found: dict[str, list[float]] = {metric.key: [] for metric in DENTS}
     for time, outage in changes:
-        # Seconds of the outage: reading k is that of the second before k + 1.
+        # Seconds of the outage: reading k covers the second before k + 1.
         first, last = math.floor(time - outage), math.floor(time)
         during, before = slice(first, last + 1), slice(max(0, first - 10), first)
         usual = float(np.mean(rate[before]))

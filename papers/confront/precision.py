@@ -1,4 +1,4 @@
-"""The repetitions and intervals of Section 3.6 beside today's, for the throughputs of Tables 3 and 4."""
+"""The repetitions and intervals of Section 3.6 and today's, for the throughputs of Tables 3 and 4."""
 
 from __future__ import annotations
 

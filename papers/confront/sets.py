@@ -1,11 +1,11 @@
 """The paper's claims under each set of three open choices, each of which has two readings.
 
-- Scan: a client without a list scans channels 1 to 11, or (`listed`) only those of its network.
-- Segment: TCP sends full segments whatever `iperf -l` writes, or (`segmented`) as many bytes as it writes.
+- Scan: a client without a list scans channels 1 to 11, or (`listed`) only its network's channels.
+- Segment: TCP sends full segments for any `iperf -l`, or (`segmented`) as many bytes as iperf writes at once.
 - Jitter: equation 7's variation is the jitter that iperf reports, or (`delays`) the difference of the delays
   of two packets one second apart.
 
-The first of each is that of all other items: so the authors' tools work. Of a reproduction,
+All other items use the first reading of each, since the authors' tools work so. Of a reproduction,
 
     whimbrel reproduce confront --out out
     python -m whimbrel.papers.confront.sets out --record

@@ -102,9 +102,9 @@ class Host:
 
 
 EVERY_CHANNEL = tuple(range(1, 12))
-"""Those that a client without a list of its network's channels scans, in the 2.4 GHz band."""
+"""Channels in the 2.4 GHz band that a client without a list of its network's channels scans."""
 SEGMENT = 1448
-"""Bytes of data in a full segment of TCP with timestamps, which Linux sends whatever `iperf -l` writes."""
+"""Bytes of data in a full segment of TCP with timestamps, which Linux sends for any `iperf -l`."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,8 @@ class Bed:
         router_queue: in packets.
         udp_mbps: rate of data that iperf is asked for in each UDP flow, by packet size.
         wifi_mbps: rate of data frames.
-        channels: that a client scans; those of its network's access points if None.
-        segment: bytes of data in a packet of TCP; as many as in those of the other schemes if None.
+        channels: that a client scans; its network's access points' channels if None.
+        segment: bytes of data in a packet of TCP; as many as in the other schemes' packets if None.
         costs: the processors of tablets that send with a scheme, if they differ from `host`.
     """
 

@@ -26,7 +26,7 @@ FloatArray = npt.NDArray[np.float64]
 COLUMNS = (*schemes.PAPERS, "following", "careful")
 PRESETS = {"LTE": "lte", "NR": "nr"}
 FORWARDED, DROPPED, HOLE = "forwarded", "dropped", "a hole"
-"""What the old cell does with its queue; and a road with a stretch beyond all cells."""
+"""The fate of the old cell's queue; and a road with a stretch beyond all cells."""
 ROWS = tuple(f"{network}, {change}" for network in PRESETS for change in (FORWARDED, DROPPED, HOLE))
 
 SPACING_M, ASIDE_M, SPEED = 500.0, 30.0, 60 / 3.6

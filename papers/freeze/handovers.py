@@ -31,8 +31,9 @@ GRAIN_S = 0.1
 RESTORED = 0.9
 """The share of the capacity that counts as the full rate."""
 AT_ONCE_S, LASTING_S = 0.5, 5.0
-"""The rate is restored if the means over both periods, in seconds, are the full rate: packets queued by a
-restored rate arrive at the full rate whatever the sender does next."""
+"""The rate is restored if the means over both periods, in seconds, are the full rate: one period is not
+enough, because packets queued by a restored rate arrive at the full rate even if the sender then slows
+down."""
 
 TWENTY = Precision.exactly(20)
 """Section 5.1: "averaged over 20 runs"."""
@@ -102,7 +103,7 @@ def scenario(pair: str, scheme: str) -> Scenario:
 def measure(result: Result, pair: str, _scheme: str) -> Mapping[str, float]:
     """The cost of the handover.
 
-    Section 5.1 compares the sender's rate X with the steady state (Table 3), whatever the fate of the
+    Section 5.1 compares the sender's rate X with the steady state (Table 3) and ignores the fate of the
     packets: a higher rate counts as negative waste. The alternative measure is the capacity of the link that
     was not delivered.
     """
@@ -133,8 +134,8 @@ def received(result: Result) -> tuple[FloatArray, FloatArray]:
 def restored(time: FloatArray, rate: FloatArray, capacity: float, never: float) -> float:
     """Time at which the full rate is permanently back, in seconds after the reconnection.
 
-    The end of the first `AT_ONCE_S` whose mean is `RESTORED` of the capacity, and with them that of
-    `LASTING_S` from their beginning on.
+    The end of the first `AT_ONCE_S` whose mean rate is at least `RESTORED` of the capacity, if the mean over
+    `LASTING_S` from the same beginning is, too.
 
     Args:
         time: ends of intervals of equal length, in seconds after the reconnection.
@@ -245,8 +246,8 @@ CHANGES: Mapping[str, str] = {
     NARROWER_CAP: "flow.0.dccp.freeze.restore_rate=2 Mbit/s",
     NARROWER_SENT: "flow.0.dccp.rtt_estimate=true",
 }
-"""The new network's delay is that of Wi-Fi; no queue overflows, before or after; little is restored, so that
-no flood fills the queue; the sender sends its R on every packet (RFC 6323)."""
+"""The new network has Wi-Fi's delay; no queue overflows, before or after; little is restored, so that no
+flood fills the queue; the sender sends its R on every packet (RFC 6323)."""
 
 
 def _narrower(row: str) -> tuple[str, str]:

@@ -47,7 +47,8 @@ NETWORKS: Mapping[str, tuple[float, float]] = {
     "2 Mbit/s": (2_000, 40),
     "1 Mbit/s": (1_000, 40),
 }
-"""Rate in kbit/s and delay of one direction in ms: those of Table 5, and two of today's narrow ones."""
+"""Rate in kbit/s and delay of one direction in ms: the networks of Table 5, and two of today's narrow
+ones."""
 
 QUEUE = 50
 """Packets (Section 5.1)."""

@@ -113,7 +113,7 @@ class Drive:
     Attributes:
         rate_bps: of the download.
         mode: `LTE`, `5G` and others.
-        moves: true if the cell of that second differs from that of the second before.
+        moves: true if the cell of that second differs from the cell of the second before.
     """
 
     rate_bps: FloatArray

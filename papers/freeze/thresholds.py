@@ -1,7 +1,7 @@
 """Numbers for the paper's words; our readings of them.
 
-They were written down before the first full run, but with knowledge of the numbers that the paper prints and
-those of earlier, partial runs: they are choices, not predictions.
+The numbers were written down before the first full run, but with knowledge of the paper's numbers and of
+earlier, partial runs: they are choices, not predictions.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ UNFREEZE_AFTER_S = 0.1e-3
 FULL = 0.9
 """The share of the largest possible rate that counts as the full rate."""
 FULL_FOR_S = 5.0
-"""Its duration: data queued in the network arrive at the full rate whatever the sender does next."""
+"""Its duration: data queued in the network arrives at the full rate even if the sender then slows down."""
 STREAM_BPS = 979_000.0
 """The clip on the link, with all headers."""
 

@@ -47,7 +47,7 @@ CHANNELS = {
 the coherence time of a pedestrian at 2.4 GHz (0.423 / f_D, f_D = 11 Hz)."""
 
 BOTTLENECKS = {"wired": 1_000.0, "radio": 10_000.0}
-"""Rate of the wired link in kbit/s: below and above that of the radio."""
+"""Rate of the wired link in kbit/s: below and above the radio's rate."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from whimbrel.scenario import Scenario
 from whimbrel.statistics import Precision
 
 BOTTLENECKS = {"wired": 5_000.0, "radio": 1_000_000.0}
-"""Rate of the wired link in kbit/s: below and above that of the radio."""
+"""Rate of the wired link in kbit/s: below and above the radio's rate."""
 RADIO = {
     "power": "20 dBm",
     "frequency": "5.5 GHz",

@@ -75,7 +75,7 @@ def _many_mbiaz(sheets: Sheets) -> Verdict:
 
 
 def _zigzag_best(sheets: Sheets) -> Verdict:
-    """It congests least of the base algorithms, and has about the largest throughput."""
+    """The scheme congests least of the base algorithms, and has about the largest throughput."""
     throughput = {column: overall(sheets, "fig9", column, "throughput") for column in BASE}
     most_of_all = max(throughput.values(), key=lambda value: value.mean)
     return every(

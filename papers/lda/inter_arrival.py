@@ -46,7 +46,8 @@ def seen(sequence: FloatArray, sent: FloatArray, received: FloatArray) -> dict[s
     """T_narr, and rott_dev in terms of T_min, at every arrival but the first.
 
     Args:
-        sequence: of the packets that arrived, in the order of their arrival, which is that of sending.
+        sequence: of the packets that arrived, in the order of their arrival, which equals the order of
+            sending.
         sent: departure times, in seconds.
         received: arrival times, in seconds.
     """

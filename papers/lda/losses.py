@@ -132,7 +132,7 @@ def measure_loss(result: Result, _row: str, _column: str) -> Mapping[str, float]
 
 
 def measure_runs(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """Figure 8: of the runs of lost packets, and of those of good ones, the share with this length."""
+    """Figure 8: the share of runs with this length, among the runs of lost packets and of good ones."""
     losses, length = pattern(result), int(row)
     bad, good = run_lengths(losses, lost=True), run_lengths(losses, lost=False)
     capped = [min(run, LENGTHS) for run in bad]

@@ -37,7 +37,7 @@ def measure(result: Result, flows: int, scheme: str, *, name: str) -> Mapping[st
     relative to the bottleneck's rate. Congestion loss is the number of the flows' packets that queues
     dropped, relative to departures from the bottleneck. `m_c` is the share of the congestion losses with a
     verdict that were classified as wireless, `m_w` the share of the wireless losses with a verdict that were
-    classified as congestion. Those of a scheme without a classifier are known beforehand; those of others are
+    classified as congestion. For a scheme without a classifier both are known beforehand; for others they are
     NaN without such a loss.
 
     Args:

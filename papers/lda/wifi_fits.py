@@ -1,6 +1,6 @@
 """Loss models fitted to per-packet receptions on an 802.11 testbed.
 
-The measurements are those of the ORBIT testbed, CRAWDAD data set rutgers/noise (2007-04-20): senders that
+The measurements come from the ORBIT testbed, CRAWDAD data set rutgers/noise (2007-04-20): senders that
 send a packet each 100 ms, numbered 0 to 300, under injected noise of three levels, and for each link a file
 with a line `number rssi` per packet that was received. They are not part of Whimbrel; `recorded.csv` holds
 the fits to them. With the files, the fits are repeated by
@@ -110,7 +110,7 @@ class Link:
         lost: of these.
         runs: numbers of runs of 1, 2, 3, ... lost packets.
         fit: the model chosen.
-        gain: log-likelihood of a Gilbert chain less that of independent losses, in nats; more than 1.92 is
+        gain: log-likelihood ratio of a Gilbert chain to independent losses, in nats; more than 1.92 is
             significant at 5 %.
         level: a key of `LEVELS`, or `BURSTY`, if the link stands for it, else empty.
     """

@@ -13,7 +13,7 @@ from whimbrel.result import Result
 from whimbrel.sheet import Metric
 
 ALONE = "nothing"
-"""The column of a flow without another beside it."""
+"""The column of a flow without a competing one."""
 FRAME_RATE = 30.0
 SCREEN = g1070.screen("6in")
 
@@ -38,7 +38,7 @@ def pair(row: str, column: str) -> tuple[str, str | None]:
 
 
 def measure(result: Result, row: str, column: str) -> dict[str, float]:
-    """The measurements of the flow of scheme `row` beside one of scheme `column`."""
+    """The measurements of the flow of scheme `row` that competes with one of scheme `column`."""
     first, second = pair(row, column)
     name = FIRST if ROWS[row] == first else SECOND
     flows = result.flows

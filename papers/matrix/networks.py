@@ -169,7 +169,7 @@ NETWORKS: Mapping[str, Network] = {
         "5g",
     ),
 }
-"""The networks on which each scheme is measured beside each, by name."""
+"""The networks on which each scheme is measured against each, by name."""
 DIFFERENTIATING: Mapping[str, Network] = {
     "differentiate-none": Network(
         "loss differentiation, no radio",

@@ -29,7 +29,7 @@ class Scheme:
     Attributes:
         title: displayed.
         keys: of a flow.
-        is_media: true if lost packets stay lost, so that its loss is that of a video.
+        is_media: true if lost packets stay lost, so that its loss is also the video's loss.
     """
 
     title: str
@@ -73,7 +73,7 @@ SCHEMES: Mapping[str, Scheme] = {
     "delay-aware-l4s": _media("delay-aware TFRC, L4S", "delay-aware-l4s"),
     "udp": _media("constant 3 Mbit/s", "constant", start_rate=CONSTANT_RATE),
 }
-"""The schemes that are measured each beside each."""
+"""The schemes that are measured each against each."""
 LAWS = ("gcc", "nada", "scream", "copa", "bbr", "delay-aware")
 """The laws for media without ECN."""
 VARIANTS: Mapping[str, Scheme] = {
@@ -90,7 +90,7 @@ VARIANTS: Mapping[str, Scheme] = {
     },
     "omniscient": _dccp("CCID 3 with the truth", 3, classifier="omniscient"),
 }
-"""Further loss differentiation, measured alone and beside two schemes only."""
+"""Further loss differentiation, measured alone and against two schemes only."""
 ALL: Mapping[str, Scheme] = {**SCHEMES, **VARIANTS}
 ROWS: Mapping[str, str] = {scheme.title: key for key, scheme in ALL.items()}
 """Keys of all schemes by title, as the rows of the tables are named."""

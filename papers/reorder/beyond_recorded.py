@@ -1,7 +1,7 @@
 """A bond of two recorded networks: a phone that sends over its Wi-Fi and its cellular network at once.
 
-Rates are those of Aydini's MP-Traces (one phone, walking in and out of buildings), second by second, divided
-by `SCALE` so that a flow of small packets fills them: as series generated from the statistics of the paper
+Rates follow Aydini's MP-Traces (one phone, walking in and out of buildings), second by second, divided by
+`SCALE` so that a flow of small packets fills them: as series generated from the statistics of the paper
 `freeze` (`papers/freeze/recorded.csv`), which come with Whimbrel, or, with the files, as recorded:
 
     WHIMBREL_TRACES=DIRECTORY whimbrel reproduce reorder beyond-replay

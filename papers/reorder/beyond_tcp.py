@@ -41,7 +41,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 
 def beside(way: Way, flow: Mapping[str, Any], title: str) -> Scenario:
-    """A TCP beside a flow.
+    """A TCP that competes with a flow.
 
     Args:
         way: of the flow, behind the bottleneck.

@@ -2,8 +2,8 @@
 
 A classifier uses the times between packets as they arrive, so behind the buffer it classifies a loss only
 when it is one: packets are first put in order, then losses are differentiated. A radio behind the bottleneck
-loses packets, and some of the others arrive later: with the flow alone, and beside a TCP that is not affected
-by either.
+loses packets, and some of the others arrive later: for the flow alone, and in competition with a TCP that is
+affected by neither.
 """
 
 from __future__ import annotations

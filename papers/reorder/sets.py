@@ -6,7 +6,7 @@
 - What proves a loss without the buffer: three later packets, as in RFC 5348 and ns-2's and Linux's DCCP, or
   (`-first`) one, as in ns-2's Agent/TFRC.
 
-The first set is that of all other items. Of a reproduction,
+All other items use the first set. Of a reproduction,
 
     whimbrel reproduce reorder --out out
     python -m whimbrel.papers.reorder.sets out --record

@@ -19,8 +19,8 @@ NETEM_MS: Mapping[str, tuple[int, int]] = {
     "400": (200, 160),
     "500": (250, 200),
 }
-"""Mean and half width in ms of the delays that reorder packets, by round-trip time in ms (Table I). That of
-500 ms is not in the table: it continues the row before, with 80 % of the mean."""
+"""Mean and half width in ms of the delays that reorder packets, by round-trip time in ms (Table I). The entry
+for 500 ms is not in the table: it continues the row before, with 80 % of the mean."""
 
 BOTTLENECK_BPS = 1_000_000
 REORDERED = 0.05

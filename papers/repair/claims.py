@@ -96,7 +96,7 @@ def _guard(sheets: Sheets) -> Verdict:
 
 
 def _tcp(sheets: Sheets) -> Verdict:
-    """The TCP beside Whimbrel has what it has beside plain UDP, within the intervals."""
+    """The TCP that competes with Whimbrel has the same rate as next to plain UDP, within the intervals."""
     columns = [column for column in _columns(sheets, "networks") if column.endswith(elsewhere.BESIDE)]
     return every(
         *(

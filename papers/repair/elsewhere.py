@@ -68,7 +68,7 @@ def _moving(scheme: Scheme, network: str, sent: dict[str, Any]) -> Scenario:
 
 
 def measured(result: Result, row: str, column: str) -> Mapping[str, float]:
-    """The measurements of the video, and the goodput of the TCP beside it."""
+    """The measurements of the video, and the goodput of the TCP that competes with it."""
     flows = result.flows
     names = [str(each) for each in flows["flow"]]
     rival = [float(flows.one("goodput_bps", flow=name)) for name in names if name.startswith("rival")]

@@ -1,7 +1,7 @@
 """The video on recorded networks.
 
 Rates of mobile networks are generated from the statistics of recordings (`series`), and losses of 802.11
-links are those of models fitted to recordings (paper `lda`). With the recordings, rates are replayed:
+links from models fitted to recordings (paper `lda`). With the recordings, rates are replayed:
 
     WHIMBREL_TRACES=DIRECTORY whimbrel reproduce repair replay
 

@@ -1,4 +1,4 @@
-"""Repair of lost packets within a latency budget: Whimbrel beside models of other programs (ours)."""
+"""Repair of lost packets within a latency budget: Whimbrel and models of other programs (ours)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ SCHEMES: Mapping[str, Scheme] = {
 """The rows of the channels, by key. Only the last has congestion control."""
 
 REPEATING = ("srt", "rist", "nack")
-"""Those that send nothing but repeats."""
+"""Schemes that send nothing but repeats."""
 
 CLASSIFIERS: Mapping[str, str] = {
     "none": "no loss differentiation",

@@ -39,7 +39,7 @@ class Choice:
     waits: bool = True
 
     def of(self, given: Scenario) -> Scenario:
-        """The scenario under these choices, whatever it had before."""
+        """The scenario under these choices, which replace its own."""
         document = dict(given.document)
         document["wifi"] = [self._medium(medium) for medium in document["wifi"]]
         document["flow"] = [self._flow(flow) for flow in document["flow"]]

@@ -1,7 +1,7 @@
 """A handover between Wi-Fi cells: the estimated rate of the new cell for a restart (not in the paper).
 
-The cells are those of paper `freeze` over the 802.11 MAC. The mobile node sends, so that its own station
-estimates the link that its packets enter. rt-Winf begins anew with each association.
+The cells of paper `freeze` use the 802.11 MAC here. The mobile node sends, so that its own station estimates
+the link that its packets enter. rt-Winf begins anew with each association.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ FULL = 0.9
 """Share of the final rate that counts as the full rate, over `AT_ONCE_S` and over `LASTING_S`."""
 AT_ONCE_S, LASTING_S = 0.3, 2.0
 LAST_S = 8.0
-"""The final rate is that of the end of the run."""
+"""The final rate is the rate over this time at the end of the run."""
 _LOST = ("lost_queue", "lost_wireless", "lost_down")
 
 

@@ -90,5 +90,5 @@ def compared(
 
 
 def once(claim: Claim) -> Claim:
-    """The claim without further runs if it is undecided: those of its items take long."""
+    """The claim without further runs if it is undecided, because the runs of its items take long."""
     return replace(claim, check=lambda sheets: replace(claim.check(sheets), cells=frozenset()))

@@ -1,4 +1,4 @@
-"""What arrives of each scheme: new data, repetitions, and data behind holes (not in the paper).
+"""The packets that arrive by scheme: new data, repetitions, and data behind holes (not in the paper).
 
 Throughput counts every packet that arrives, goodput the bytes in order. The difference has two parts: packets
 that had arrived before, and packets behind one that has not arrived yet. RCP runs on TCP's reliability and

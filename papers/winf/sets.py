@@ -1,13 +1,13 @@
 """The paper's claims under each set of the open choices that the paper does not name.
 
-`ns2`, the first one, is that of the paper's items: what a reader of ns-2.35 runs. Each of the next five
-differs from it in one choice, and `today` in three: the smallest number of sets that shows the effect of each
-choice alone, and one in which several of them meet.
+The paper's items use `ns2`, the first one: what a reader of ns-2.35 runs. Each of the next five differs from
+it in one choice, and `today` in three: the smallest number of sets that shows the effect of each choice
+alone, and one in which several of them meet.
 
 - `unlimited`: no transport has a largest window; under `ns2` TCP and XCP have 20 packets.
 - `rcp-window`: RCP has one of 20 packets too.
-- `latest`: rt-Winf's capacity is that of the latest exchange, which often carries an acknowledgement of a
-  transport; under `ns2` that of the latest exchange with the largest packet.
+- `latest`: rt-Winf takes the capacity from the latest exchange, which often carries an acknowledgement of a
+  transport; under `ns2` from the latest exchange with the largest packet.
 - `cycle`: DIFS, backoff, RTS and CTS count in the capacity, as in equation 3; under `ns2` as in Figure 1.
 - `prompt`: changes of routes are advertised at once; under `ns2` they wait as in ns-2.35.
 - `today`: `unlimited`, `latest` and `prompt`.

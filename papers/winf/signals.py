@@ -35,7 +35,7 @@ TODAY: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
 """Keys of the medium, and of a flow."""
 COLUMNS = ["tcp", *TODAY, "xcp", "xcp-winf", "rcp", "rcp-winf"]
 BLIND_HEADER = 20
-"""Bytes of XCP's header; that of ABC is a bit in the IP header."""
+"""Bytes of XCP's header; ABC uses a bit of the IP header."""
 FAIRNESS = [
     Metric("jain", "", "Jain's index of the goodput", 2),
     Metric(

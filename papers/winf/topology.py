@@ -30,7 +30,7 @@ SCHEMES: Mapping[str, tuple[str | None, dict[str, Any]]] = {
 
 
 def medium(mac: str, law: str | None, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - scenario keys
-    """A medium with RTS for every frame, as rt-Winf needs; the ranges are those of Section 5.1."""
+    """A medium with RTS for every frame, as rt-Winf needs, and the ranges of Section 5.1."""
     made: dict[str, Any] = {
         "name": "air",
         "mac": mac,
@@ -104,7 +104,7 @@ def mesh(
         seconds: duration; the first 10 s do not count.
         cbr: rate of each flow; FTP if None.
         reading: of a Winf scheme; the sensible one if None.
-        keys: of a flow; those of the scheme if None.
+        keys: of a flow; the scheme's own if None.
         air: changes of the medium.
     """
     flow = load(scheme, cbr) if keys is None else dict(keys)
