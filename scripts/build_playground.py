@@ -42,7 +42,7 @@ MOST = 3_000_000
 
 
 def has_target() -> bool:
-    """Whether the compiler has the target."""
+    """True if the compiler has the target."""
     command = ["rustc", "--print", "target-libdir", "--target", TARGET]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return found.returncode == 0 and Path(found.stdout.strip()).is_dir()

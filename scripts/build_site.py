@@ -3,8 +3,8 @@
 
 Usage: scripts/build_site.py OUT [--rust DIR] [--playground DIR]
 
-The navigation is that of docs/index.md: each list there is a group. Every warning is an error, as is a link
-of the built pages without a target. `--rust` adds the crates' documentation to the site, `--playground` the
+The navigation follows docs/index.md: each list there is a group. Every warning is an error, as is a link of
+the built pages without a target. `--rust` adds the crates' documentation to the site, `--playground` the
 playground.
 """
 

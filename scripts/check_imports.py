@@ -3,11 +3,11 @@
 
 Usage: scripts/check_imports.py [--draw [dot]] [--root FOLDER]    (exits 1 and names each offence)
 
-A room is a folder of python/whimbrel, or a module that lies beside them. The rules:
+A room is a folder of python/whimbrel, or a module next to these folders. The rules:
 
 - the imports between modules have no ring, and those between rooms have none;
 - the rooms stand on at most `FLOORS` floors, a number that only falls;
-- a module beside the rooms is a door: it exports what the rooms have, and nothing in the package imports it;
+- a module next to the rooms is a door: it exports what the rooms have, and nothing in the package imports it;
   the package itself is one, too. `errors` and the compiled part stand on the ground instead, below all rooms;
 - an import within a function is in `INNER`, with a comment above it that says why.
 
@@ -31,7 +31,7 @@ PACKAGE = "whimbrel"
 FLOORS = 11
 """The most rooms that stand on each other. It only falls."""
 GROUND = {"errors", "_core"}
-"""The modules beside the rooms on which all of them stand."""
+"""The modules next to the rooms, on which all rooms stand."""
 LINKED = ("papers", "examples")
 INNER = {("_campaigns.cluster", "distributed.scheduler")}
 """Modules, and what their functions import: optional dependencies that take long."""

@@ -11,7 +11,7 @@ the type, or is a concern: types that own their state. The rules:
 
 - the calls between modules have no ring;
 - a module that implements the type implements no other type;
-- a concern names neither the type nor that of one of its fields, other than its own and the two that all
+- a concern names neither the type nor the type of one of its fields, except its own and the two that all
   concerns are handed, `Context` and `Effects`;
 - every method called on `self` is found, and the type has no other name: no call is overlooked.
 
@@ -45,7 +45,7 @@ class Owner:
     # Ceilings: methods of inherent impls, and files in the largest ring.
     methods: int
     ring: int = 1
-    # It is composed of concerns, under the stricter rules.
+    # The type is composed of concerns, under the stricter rules.
     composed: bool = False
 
 

@@ -5,8 +5,8 @@ Usage: make picture   (needs chromium and ffmpeg; about two minutes)
 
 A test picture becomes H.264 in RTP packets, which a simulated run sends twice over the same radio: by UDP
 and by DCCP with repair. The page of `whimbrel run --watch` replays the run in a browser, with the picture
-that each viewer sees above its charts. A viewer shows a picture if all its packets have arrived in time,
-and those of all pictures since the last key frame, as browsers do; until then its picture stands still.
+that each viewer sees above its charts. A viewer shows a picture if all packets of the picture, and of all
+pictures since the last key frame, have arrived in time, as browsers do; until then its picture stands still.
 
 The simulation, the video and the moments are the same in each run; the pixels depend on the browser, its
 fonts and the versions of ffmpeg and libwebp.

@@ -60,7 +60,7 @@ class Direction:
         noise_db: noise figure of the receiver.
         slope: of the truncated Shannon bound.
         most: bit/s/Hz.
-        rise_db: interference over the noise; None if that of the other cells is computed.
+        rise_db: interference over the noise; None to compute the interference of the other cells.
         target_db: signal over noise at which power control stops.
     """
 

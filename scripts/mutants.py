@@ -131,7 +131,7 @@ def read(root: Path) -> tuple[list[Mutant], list[Survivor]]:
 
 
 def choose(mutants: list[Mutant], part: str | None, shard: str | None) -> list[Mutant]:
-    """Those of files with `part` in their names, and of these every Nth from the Kth (`K/N`, from 1)."""
+    """Mutants of files with `part` in their names, and of these every Nth from the Kth (`K/N`, from 1)."""
     chosen = [one for one in mutants if part is None or part in one.file]
     if shard is None:
         return chosen

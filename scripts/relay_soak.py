@@ -4,7 +4,7 @@
 Usage: scripts/relay_soak.py [--minutes 30] [--seed 1] [--program target/release/whimbrel]
 
 A path in this process carries the datagrams between `whimbrel relay client` and `whimbrel relay server`.
-It fails, loses, delays, reorders and repeats them, drops large ones, and changes the address from which
+The path fails, loses, delays, reorders and repeats them, drops large ones, and changes the address from which
 they reach the listening end, as a NAT does; the ends are stopped for a while, as in a suspended laptop.
 Programs at both ends send video, speech and answers. It exits with 1 if the connection was lost, if speech
 did not return after an event, or if the memory of an end grew.

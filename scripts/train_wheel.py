@@ -2,7 +2,7 @@
 """Runs what a profile-guided build of the wheel is optimised for: simulations, and datagrams over loopback.
 
 `make wheel` runs this with an instrumented wheel, and builds the wheel again with the counts. The simulations
-are not those of the benchmark (`crates/lab/examples/speed.rs`): other rates, loads and seeds.
+differ from the benchmark's (`crates/lab/examples/speed.rs`): other rates, loads and seeds.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def content_offences(wheel: Path) -> list[str]:
 
 
 def sbom_offences(wheel: Path) -> list[str]:
-    """Checks the bill of materials in the wheel, and writes it beside the wheel."""
+    """Checks the bill of materials in the wheel, and writes it next to the wheel."""
     with zipfile.ZipFile(wheel) as archive:
         bills = [name for name in archive.namelist() if "/sboms/" in name and name.endswith(SBOM)]
         if len(bills) != 1:

@@ -109,7 +109,7 @@ def test_datagrams_cross_and_iteration_ends_with_the_connection(latency: float |
 
 def test_all_addresses_of_a_name_are_tried() -> None:
     async def work() -> None:
-        # It listens at 127.0.0.1 alone, and localhost may be ::1 first.
+        # The server listens at 127.0.0.1 alone, and localhost may be ::1 first.
         async with aio.listen("127.0.0.1:0", PORT, protection=PLAINTEXT) as listener:
             name = ("localhost", listener.address[1])
             async with await aio.connect(name, PORT, protection=PLAINTEXT) as client:

@@ -79,7 +79,7 @@ def test_a_number_that_is_not_random_needs_no_interval() -> None:
     assert claims.times(exact(0.3), exact(0.2), 1.5).holds is True
     assert claims.times(two, one, 0, 1.9).holds is False
     assert claims.never_above(one, 1.0).holds is True
-    # beside a random number, only that one's spread counts: 10 -+ 2.484
+    # Compared with an exact number, only the random one's spread counts: 10 -+ 2.484.
     ten = value_of([9.0, 10.0, 11.0])
     assert claims.above(ten, exact(7.5)).holds is True
     assert claims.above(ten, exact(7.6)).holds is None

@@ -24,7 +24,7 @@ def test_pairs_share_their_seeds() -> None:
     assert found is not None
     expected = stats.ttest_1samp(A.sample - 2 * B.sample, 0).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-    # whatever their order, and with more runs on one side those that both have
+    # The order is irrelevant, and of more runs on one side only the common ones count.
     shuffled = Value(B.sample[::-1], seeds=SEEDS[::-1])
     assert difference(A, shuffled, 2.0) == found
     longer = Value(np.append(B.sample, [99.0, -99.0]), seeds=(*SEEDS, 7, 8))

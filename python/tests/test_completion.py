@@ -43,7 +43,7 @@ def test_bash_completes_commands_of_both_languages(capfd: pytest.CaptureFixture[
         command = ["bash", "--norc", "-c", driver]
         return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
-    # The list of commands is that of both languages, and the compiled part names what it lacks.
+    # The list holds the commands of both languages, and the compiled part names the missing ones.
     assert {word for word in offered("whimbrel", "''") if not word.startswith("-")} - {"help"} == verbs.NAMES
     assert offered("whimbrel", "re") == {"record", "relay", "reproduce", "report"}
     assert offered("whimbrel", "sc") == {"schedule", "schema"}

@@ -87,7 +87,7 @@ def test_a_file_has_every_row(tmp_path: Path) -> None:
 def test_the_documents_table_is_that_of_the_recorded_runs() -> None:
     found = read(confront.RECORDED)
     assert {each.pair for each in found} == {names(pair) for pair in RECORDED_PAIRS}
-    # What the text says of them.
+    # The deviations that the text states.
     apart = [line for line in lines(found) if not line.is_close and line.pair[line.flow] != "UDP"]
     pair = ("TCP Cubic", "DCCP-2")
     assert [(line.pair[line.flow], line.pair) for line in apart] == [("TCP Cubic", pair), ("DCCP-2", pair)]

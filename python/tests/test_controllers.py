@@ -64,7 +64,7 @@ def test_losses_of_a_sender_that_is_too_fast_are_reported() -> None:
     missing = sum(int((~feedback.has_arrived).sum()) for feedback in controller.seen)
     lost = result.flows.one("lost_queue", flow="video")
     assert lost > 1000
-    # Those of the last reports are not known to the sender.
+    # The sender does not know of the losses after its last report.
     assert lost - 100 < missing <= lost
     assert controller.seen[-1].loss_rate == pytest.approx(1 / 3, abs=0.1)
     assert controller.seen[-1].delivery_rate == pytest.approx(4e6, rel=0.1)

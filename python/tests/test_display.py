@@ -165,7 +165,7 @@ def test_a_reproduced_paper_is_shown_with_its_figures_and_verdicts(
     assert made.paper.title in html
     assert '<span class="printed">paper 100' in html
     assert made.plot().chart["title"]["subtitle"][0] == "quick pass: fewer and shorter runs"
-    # Figures and numbers are those of the report.
+    # The report has the same figures and numbers.
     rebuild.rebuild(out)
     drawn = json.loads((out / "shown" / "use-goodput.vl.json").read_text())
     assert made.plot("use", "goodput").chart == drawn

@@ -121,7 +121,7 @@ def test_captures_are_explained(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_shown_exists(document: Path) -> None:
-    # That each of them answers `--help` is tested with the examples of its help.
+    # The tests of each command's examples check that it answers `--help`.
     named = {words[1] for words in _shell_lines(document) if words[0] == "whimbrel"}
     assert named <= {*verbs.NAMES, "--help"}
 
@@ -131,7 +131,7 @@ def test_every_command_shown_is_accepted(
     document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    # What a page makes by a command before.
+    # A file that a page makes by an earlier command.
     (tmp_path / "camera.csv").write_text("time_s,size_bytes\n0,100\n")
     monkeypatch.chdir(tmp_path)
     for words in _shell_lines(document):

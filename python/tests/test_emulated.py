@@ -102,7 +102,7 @@ def test_the_record_of_an_emulation_is_read_compared_and_reported(tmp_path: Path
     assert list(result.flows["flow"]) == [row["flow"] for row in written] == ["flow0", "r0>s0"]
     assert [str(value) for value in result.flows["sent_packets"]] == [row["sent_packets"] for row in written]
     assert result.flows.one("sent_packets", flow="flow0") == 3
-    # The tables are those of the last run alone.
+    # The tables hold the last run alone.
     assert (samples.read(out).kind, samples.read(out).runs) == ("campaign", 2)
     # Two repetitions of each flow.
     (plan,) = read_plans(out)["two"]

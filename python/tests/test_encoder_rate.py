@@ -85,7 +85,7 @@ def test_ffmpeg_follows_the_rate_of_a_relay(tmp_path: Path) -> None:
                 # Nine tenths of it are the step.
                 relay.allowed = 120e3
                 assert program.stdout.readline() == "100000 bit/s\n"
-                # What the first process has sent until its end.
+                # Discards the datagrams that the first process sent until its end.
                 viewer.setblocking(False)
                 with suppress(BlockingIOError):
                     while True:

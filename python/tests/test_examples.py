@@ -77,7 +77,7 @@ def test_the_examples_of_a_help_text_work_beside_the_copied_files(
         recorded = {"lte/scenario.toml", "lte/down.delays.csv"}
         if words[1] in beyond or words[1:3] in later or recorded & set(words):
             continue
-        # What follows is not part of Whimbrel.
+        # Commands behind these signs are not part of Whimbrel.
         ends = [words.index(sign) for sign in ("|", ">", "&&") if sign in words]
         code, _, error = run(*words[1 : min(ends, default=None)], cwd=tmp_path)
         assert code == 0, f"{shlex.join(words)}\n{error}"

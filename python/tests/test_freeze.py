@@ -79,7 +79,7 @@ def at(
 
 def test_waste_is_the_difference_of_table_3_and_the_senders_rate() -> None:
     steady = networks.SEEN["umts"].rate / networks.PAYLOAD / 10
-    # Up after 1 s. X is half of Table 3's rate for 2 s and twice as much for 1 s, whatever arrives.
+    # Up after 1 s. X is half of Table 3's rate for 2 s and twice as much for 1 s; arrivals do not count.
     allowed = [steady] * 10 + [steady / 2] * 20 + [2 * steady] * 10
     measured = handovers.measure(at([0.0] * 40, allowed=allowed), "umts to umts", "tfrc")
     assert measured["wasted"] == pytest.approx(10 * steady - 10 * steady)
@@ -123,7 +123,7 @@ def test_losses_after_the_gap_count_as_losses() -> None:
 def test_a_rate_settles_when_its_mean_stays_near_the_final_one() -> None:
     time = np.arange(1.0, 41.0)
     rate = np.where(time <= 20, 50.0, 100.0)
-    # The mean of ten seconds is within 5 % once it has no more than one second of 50: those of 12 to 21 s.
+    # The mean of ten seconds is within 5 % once it has no more than one second of 50: from 12 to 21 s.
     assert stationary.settled(time, rate, 100.0) == 20.0
     assert math.isnan(stationary.settled(time, rate, 60.0))
 

@@ -1,4 +1,4 @@
-"""Paper `freeze`: the walk, recorded networks and the flows beside a newcomer, by hand."""
+"""Paper `freeze`: the walk, recorded networks and the flows that meet a newcomer, by hand."""
 
 from __future__ import annotations
 

@@ -59,6 +59,6 @@ def test_the_readme_has_the_recorded_verdicts_and_every_failure_has_a_reason(key
     explained = set(reasons.read(folder))
     for claim, found in verdicts.items():
         verdict = next(iter(found.values()))
-        # What some runs leave undecided may hold in others, and then a reason would be out of date.
+        # A claim that some runs leave undecided may hold in others, and then a reason would be out of date.
         assert claim in explained or verdict != "does not hold", claim
         assert claim not in explained or verdict != "holds", claim

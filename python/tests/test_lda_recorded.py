@@ -152,7 +152,7 @@ def test_the_included_fits_are_consistent() -> None:
     assert sorted(link.level for link in links if link.level) == sorted(recorded.LEVELS)
     for link in links:
         assert sum(length * count for length, count in enumerate(link.runs, 1)) == link.lost
-        # A chain's loss is that of its link, except for the effect of its first and last packet.
+        # A chain's loss equals its link's loss, except for the effect of its first and last packet.
         assert link.fit.chain.loss == pytest.approx(link.lost / link.packets, abs=2.5 / link.packets)
 
 

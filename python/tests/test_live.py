@@ -211,7 +211,7 @@ def test_the_commands_of_both_ends_have_all_their_values(rival: rivals.Rival) ->
     assert bool(both[0]) == bool(both[1])
     words = [word for commands in both for command in commands for word in command]
     assert rival.has_budget == any("777" in word for word in words)
-    # What is left to fill in at the ends is their addresses.
+    # Only the addresses of the ends are left to fill in.
     text = " ".join(words)
     assert "{" not in text.format(camera="10.0.0.1", viewer="10.0.0.2")
     assert not words or "10.0.0.2" in text.format(camera="10.0.0.1", viewer="10.0.0.2")

@@ -15,7 +15,7 @@ from whimbrel.quality.speech import Speech
 
 
 class _Counter(socketserver.ThreadingTCPServer):
-    """A server that counts who comes."""
+    """A server that counts its clients."""
 
     daemon_threads = True
     visits = 0

@@ -27,7 +27,7 @@ def test_the_codes_of_a_capture_are_right(name: str) -> None:
 def test_another_nonce_makes_the_codes_of_a_subflow_wrong(tmp_path: Path) -> None:
     original = DATA / "multipath-kernel-accepts.pcap"
     joins = [body for frame in frames(original) for mp_opt, body in frame.options if mp_opt == JOIN]
-    # That of the Request is covered by the accepting host's code, that of the Response by the joining host's.
+    # The accepting host's code covers the Request's nonce, the joining host's code the Response's.
     for join, name in zip(joins, ("an accepted MP_JOIN", "a joining subflow"), strict=True):
         altered = tmp_path / "altered.pcap"
         altered.write_bytes(original.read_bytes().replace(join, join[:-1] + bytes([join[-1] ^ 1])))

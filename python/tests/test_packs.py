@@ -433,7 +433,7 @@ def test_several_results_are_one_pack(tmp_path: Path, monkeypatch: pytest.Monkey
     assert code == 0, found
     assert [claim["id"] for claim in found["claims"]] == ["before/a/sweep", "after/a/sweep"]
     assert found["claims"][1]["command"].startswith("whimbrel sweep results/after/a/scenario/a.json --set ")
-    # What changed between the two can be compared in the pack.
+    # The pack allows a comparison of the two.
     folder = _unpacked(tmp_path / "both.pack.zip")
     assert main(["compare", str(folder / "results/before"), str(folder / "results/after")]) == 1
     shutil.copytree("before", "other/before")

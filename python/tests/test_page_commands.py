@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 WHIMBREL = [sys.executable, "-m", "whimbrel"]
 WAIT_S = 60
 QUICK = {
-    # Ten seeds and a hundred minutes are those of the papers' own tests.
+    # The papers' own tests cover ten seeds and a hundred minutes.
     r"^(whimbrel reproduce (?:(?!--quick|--list).)*?)( *#.*)?$": r"\1 --quick",
     r"--max-runs \d+": "--max-runs 2",
     r"iperf3 -c server --time 30": "iperf3 -c server --time 1",

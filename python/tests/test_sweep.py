@@ -144,7 +144,7 @@ def test_what_is_recorded_is_drawn_over_time_and_by_delay(sweep: Sweep) -> None:
     chart = json.loads(Path("out/call/sweep-delay_distribution.vl.json").read_text())
     for name, propagation in (("call (10 ms)", 10), ("call (40 ms)", 40)):
         curve = [(each["x"], each["y"]) for each in chart["data"]["values"] if each["column"] == name]
-        # A packet has at least the delay of the link, and at most that of its queue.
+        # A packet has at least the link's delay, and at most the delay of its queue in addition.
         assert (curve[0][1], curve[-1][1]) == (0, 1)
         assert curve == sorted(curve)
         assert propagation < curve[0][0] < curve[-1][0] < propagation + 150

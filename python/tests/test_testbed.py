@@ -20,7 +20,7 @@ from whimbrel.testbed.runs import Run
 from whimbrel.testbed.source import recorded
 
 PROGRAM = os.environ.get("WHIMBREL_PROGRAM")
-"""The compiled command, instead of that of the package."""
+"""The compiled command, instead of the package's."""
 WHIMBREL = [sys.executable, "-m", "whimbrel"]
 
 

@@ -29,7 +29,7 @@ class FakeCore(SimpleNamespace):
         self.calls.append((document, seed, overrides))
         if document.get("wrong"):
             raise ValueError("wrong is true, expected false")
-        # One draw per seed, whatever the scenario: all schemes have the same luck.
+        # One draw per seed, in every scenario: all schemes have the same luck.
         luck = np.random.default_rng(seed).standard_normal()
         spread = 0.0 if "spread=0" in overrides else document["spread"]
         for override in overrides:

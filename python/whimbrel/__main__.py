@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        arguments: everything after the program's name; those of this process when None.
+        arguments: everything after the program's name; this process's arguments when None.
 
     Returns:
         The exit status: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
@@ -108,7 +108,7 @@ def _supplied(command: str, arguments: Sequence[str]) -> list[str]:
 def _complain(error: WhimbrelError) -> None:
     message = str(error)
     if len(message) > _MOST_CHARACTERS:
-        # It may quote a file.
+        # The message may quote a file.
         message = f"{message[:_MOST_CHARACTERS]}... ({len(message) - _MOST_CHARACTERS} characters more)"
     print(f"whimbrel: {message}", file=sys.stderr)
 

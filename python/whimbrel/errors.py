@@ -12,7 +12,7 @@ _COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 def printable(text: str) -> str:
     """The text without characters that a terminal obeys.
 
-    The escapes are those of JSON, so that JSON remains JSON.
+    The method uses JSON's escapes, so that JSON remains JSON.
     """
     return _COMMANDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 

@@ -8,7 +8,7 @@ exact correction, total / (total - waited): with 20 s of 300 s the flow gets 99.
 time.
 
 Printed formulae that cannot be meant literally, and the reading here: in equation 7 both sums have the index
-k; the inner one is over the QI = total - 1 pairs of consecutive readings, the outer one over the flows.
+k; the inner one covers the QI = total - 1 pairs of consecutive readings, the outer one the flows.
 """
 
 from __future__ import annotations

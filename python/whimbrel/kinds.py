@@ -31,7 +31,7 @@ def kind(found: Mapping[str, str]) -> str:
     """The kind of a claim: a key of `KINDS`.
 
     Args:
-        found: its verdicts; the first is that of all other items.
+        found: its verdicts; the first holds for all other items.
     """
     first = next(iter(found.values()))
     if first == HOLDS:
@@ -77,7 +77,7 @@ def write(directory: Path, verdicts: Verdicts) -> None:
 
     Args:
         directory: of the paper.
-        verdicts: those of the items without a set first.
+        verdicts: the verdicts of the items without a set come first.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -106,7 +106,7 @@ def show(directory: Path, verdicts: Verdicts, *, record: bool) -> None:
 
     Args:
         directory: of the paper.
-        verdicts: those of the items without a set first.
+        verdicts: the verdicts of the items without a set come first.
         record: write `sets.csv` and the tables of README.md.
     """
     print(side_by_side(verdicts))

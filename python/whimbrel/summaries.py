@@ -1,8 +1,8 @@
-"""A metric of a campaign in the procedure of paper `confront`, Section 3.6, beside today's.
+"""A metric of a campaign by the procedure of paper `confront`, Section 3.6, and by today's.
 
 The paper repeats an experiment three times, derives from these the number of repetitions for a half width of
 five per cent (equation 15), repeats it that often and states a normal interval (equation 10). A summary has
-its n and its interval, and beside them Student's t, the bootstrap and the number that Student's t requires.
+its n and its interval, and also Student's t, the bootstrap and the number that Student's t requires.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the repository agrees on its version, and the recipes are in order. Nothing is built."""
+"""Checks that the repository agrees on its version, and that the recipes are in order. Nothing is built."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(release: Release) -> None:
 
 
 def version_offences(version: str) -> list[str]:
-    """What names another version than Cargo.toml."""
+    """The places that name another version than Cargo.toml."""
     workspace = _toml(ROOT / "Cargo.toml")["workspace"]
     named = {
         f"Cargo.toml: {name}": needed["version"]
@@ -51,7 +51,7 @@ def version_offences(version: str) -> list[str]:
 
 
 def recipe_offences(version: str) -> list[str]:
-    """What is wrong with the recipes, once they are filled in."""
+    """The faults of the recipes, once they are filled in."""
     values = {"VERSION": version, "COMMIT": "0" * 40, "URL": recipes.URL, "SHA256": "0" * 64}
     texts = {
         name: recipes.filled((ROOT / "packaging" / template).read_text(), values)

@@ -1,4 +1,4 @@
-"""What is inside of each program: bills of materials (CycloneDX), and the licences with their texts."""
+"""The contents of each program: bills of materials (CycloneDX), and the licences with their texts."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from workspace import ROOT, Release, emptied, output, run
 
 
 def published() -> dict[str, set[str]]:
-    """The crates that are published, and those of them that each depends on."""
+    """The published crates, each with its dependencies among them."""
     found = json.loads(output(["cargo", "metadata", "--format-version", "1", "--no-deps", "--offline"]))
     packages: list[dict[str, Any]] = [package for package in found["packages"] if package["publish"] is None]
     names = {package["name"] for package in packages}

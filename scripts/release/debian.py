@@ -26,7 +26,7 @@ MAINTAINER = "The Whimbrel developers <maintainers@example.org>"
 
 @dataclass(frozen=True)
 class Text:
-    """What a package says of itself."""
+    """The metadata of a package."""
 
     about: str
     details: str

@@ -1,4 +1,4 @@
-"""What a release has: names, sizes within their limits, and checksums."""
+"""The files of a release: names, sizes within their limits, and checksums."""
 
 from __future__ import annotations
 

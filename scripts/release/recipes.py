@@ -10,7 +10,7 @@ import source
 from workspace import ROOT, Release
 
 TEMPLATES = {"Containerfile.in": "Containerfile", "whimbrel.rb.in": "whimbrel.rb"}
-# Where the files of a release are published.
+# The address at which the files of a release are published.
 URL = os.environ.get("RELEASE_URL", "https://example.org/whimbrel/releases")
 INSTRUCTIONS = {"FROM", "ARG", "ADD", "LABEL", "USER", "EXPOSE", "STOPSIGNAL", "ENTRYPOINT", "CMD"}
 
@@ -41,7 +41,7 @@ def filled(template: str, values: dict[str, str]) -> str:
 
 
 def container_offences(text: str) -> list[str]:
-    """What is wrong with a Containerfile."""
+    """The faults of a Containerfile."""
     lines = [line for line in text.replace("\\\n", " ").splitlines() if line.strip() and line[0] != "#"]
     words = [line.split()[0] for line in lines]
     found = [f"Containerfile: no instruction {word}" for word in words if word not in INSTRUCTIONS]

@@ -95,7 +95,7 @@ def wait_for_the_first(camera: socket.socket, player: socket.socket, port: int) 
 
 
 def received(player: socket.socket, patience: float) -> int:
-    """How many datagrams arrive, until none does for that time."""
+    """The number of datagrams that arrive, until none does for that time."""
     player.settimeout(patience)
     count = 0
     try:

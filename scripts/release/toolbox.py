@@ -42,7 +42,7 @@ def install(release: Release) -> None:
 
 
 def is_prebuilt(target: str) -> bool:
-    """Whether the standard library of a target is installed."""
+    """True if the standard library of a target is installed."""
     return any(Path(output(["rustc", "--print", "target-libdir", "--target", target])).glob("libstd-*"))
 
 

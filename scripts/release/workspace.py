@@ -62,7 +62,7 @@ class Release:
         return made(self.out / "work")
 
     def makes(self, system: str) -> bool:
-        """Whether that system's files are made."""
+        """True if that system's files are made."""
         return not self.systems or system in self.systems
 
     def target(self, name: str) -> Path:
@@ -88,7 +88,7 @@ class Release:
         }
 
     def has_passed(self, stage: str) -> bool:
-        """Whether this commit has passed the stage; of a work tree with changes nothing is known."""
+        """True if this commit has passed the stage; False for a work tree with changes."""
         mark = self.work / f"{stage}.passed"
         return not self.commit.endswith("-dirty") and mark.exists() and mark.read_text() == self.commit
 
@@ -110,7 +110,7 @@ def emptied(folder: Path) -> Path:
 
 
 def output(command: Sequence[str | Path], cwd: Path = ROOT) -> str:
-    """What a command prints, without the last line end."""
+    """The output of a command, without the last line end."""
     return subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True).stdout.rstrip("\n")
 
 

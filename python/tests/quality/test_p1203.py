@@ -34,7 +34,7 @@ def test_scores_are_those_of_the_authors_program(
     handheld: bool,
     mos: float,
 ) -> None:
-    # It interpolates R of MOS between steps of a quarter: that much may differ.
+    # The reference interpolates R of MOS between steps of a quarter: that much may differ.
     actual = p1203.rate(Picture(coded, shown, handheld), bit_rate, frame_rate)
     assert actual.mos == pytest.approx(mos, abs=5e-5)
 

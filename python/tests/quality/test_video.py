@@ -87,7 +87,7 @@ def test_parameter_sets_are_known_from_the_session_or_received_in_band(
     lost[0] = True
     known = receive_without(stream, lost, tmp_path / "x.y4m")
     assert not known.shown.frozen.any()
-    # In band, those of the next key frame must not help the frames before it.
+    # In band, the parameter sets of the next key frame must not help the frames before it.
     unknown = receive_without(stream, lost, tmp_path / "y.y4m", signalled=False)
     assert unknown.shown.source[:12].tolist() == [-1] * 10 + [10, 11]
 

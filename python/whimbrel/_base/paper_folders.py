@@ -1,4 +1,4 @@
-"""Locations of papers: those of the package, folders that a command names, and installed packages.
+"""Locations of papers: the package's own, folders that a command names, and installed packages.
 
 - `python/whimbrel/papers` holds the package's own.
 - `--papers DIR`, or `add`: a folder of papers' folders, or the folder of one paper. Its modules are imported
@@ -101,7 +101,7 @@ def located() -> dict[str, Located]:
 
 
 def styles() -> tuple[Path, ...]:
-    """The files with the appearance of schemes: the package's own first, then those of further papers."""
+    """The files with the appearance of schemes: the package's own first, then further papers'."""
     folders = [each.directory for each in located().values() if each.directory.parent != own()]
     files = [*dict.fromkeys(file for each in folders for file in (each.parent, each))]
     return (_OWN / "style.toml", *(path for each in files if (path := each / "style.toml").is_file()))

@@ -1,7 +1,7 @@
 """Coloured text and tables on the terminal.
 
-All of the package's consoles are made here: their own escape sequences pass the guard of the streams, and
-those of the text that they print do not.
+All of the package's consoles are made here: their own escape sequences pass the guard of the streams, while
+escape sequences in the text that they print do not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def markup(text: str) -> str:
 
 
 def print_line(line: str) -> None:
-    """Prints a line of rich's markup, whatever its length."""
+    """Prints a line of rich's markup without wrapping it."""
     console(soft_wrap=True).print(line)
 
 

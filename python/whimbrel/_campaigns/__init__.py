@@ -1,1 +1,1 @@
-"""Many runs: their records, their repetitions, and who makes them."""
+"""Many runs: their records, their repetitions, and their schedulers."""

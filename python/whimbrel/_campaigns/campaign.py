@@ -235,7 +235,7 @@ class _Execution:
                     self._keep(made)
 
     def first_error(self) -> CampaignError | None:
-        """The error of the first planned run that failed, whichever failure was observed first."""
+        """The error of the first planned run that failed, which need not be the first failure observed."""
         return next((self._errors[key] for key in self._places if key in self._errors), None)
 
     def _plan(self, group: _Group, repetitions: int) -> None:

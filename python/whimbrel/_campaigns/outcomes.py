@@ -85,7 +85,7 @@ class Outcomes(dict[str, Outcome]):
         return display.sheet_plot(self.sheet(), None if name is None else self._metric(name).key)
 
     def compare(self, metric: str, to: str) -> Comparison:
-        """The ratio of each case's mean to that of the case `to`.
+        """The ratio of each case's mean to the mean of the case `to`.
 
         Args:
             metric: its name.
@@ -127,7 +127,7 @@ class Outcomes(dict[str, Outcome]):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Ratios of means to that of one case. Repetitions with the same seed count as pairs.
+    """Ratios of means to the mean of one case. Repetitions with the same seed count as pairs.
 
     Attributes:
         metric: name of the metric.

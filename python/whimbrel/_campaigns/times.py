@@ -1,4 +1,4 @@
-"""How long runs took: a line for each, next to the records.
+"""The duration of runs: a line for each, next to the records.
 
 The same run has the same record on every machine, so its duration is not a part of it.
 """

@@ -113,7 +113,7 @@ def work(batch: Batch, contents: Sequence[bytes]) -> list[Returned]:
     run = _function(batch.run)
     with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
         files = dict(zip(batch.files, contents, strict=True))
-        # Scenarios without files find none, whatever the worker's own directory contains.
+        # Scenarios without files find none, not even in the worker's own directory.
         scenarios = {
             digest: unpack(packed, files, Path(directory)) for digest, packed in batch.scenarios.items()
         }

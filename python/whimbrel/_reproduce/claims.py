@@ -140,8 +140,8 @@ def at_most(a: Value, limit: Value | float) -> Verdict:
 def never_above(a: Value, limit: float) -> Verdict:
     """No run exceeds the limit: a claim about each run, which a single one refutes.
 
-    It holds if no run of at least two exceeds the limit; a run that leaves the number undefined does not
-    count.
+    The claim holds if no run of at least two exceeds the limit; a run that leaves the number undefined does
+    not count.
     """
     sample = a.sample[~np.isnan(a.sample)]
     beyond = int(np.count_nonzero(sample > limit))
@@ -159,12 +159,12 @@ def close(a: Value, b: Value, within: float) -> Verdict:
 
 
 def highest(a: Value, *others: Value) -> Verdict:
-    """The mean of `a` is above that of every other."""
+    """The mean of `a` is above every other mean."""
     return every(*(above(a, other) for other in _by_mean(others, descending=True)))
 
 
 def lowest(a: Value, *others: Value) -> Verdict:
-    """The mean of `a` is below that of every other."""
+    """The mean of `a` is below every other mean."""
     return every(*(below(a, other) for other in _by_mean(others, descending=False)))
 
 
@@ -185,7 +185,7 @@ def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
 
 
 def not_above(a: Value, b: Value, by: float = 0.0) -> Verdict:
-    """The mean of `a` exceeds that of `b` by no more than `by`: a printed `a <= b`, with its rounding."""
+    """The mean of `a` exceeds `b`'s by no more than `by`: a printed `a <= b`, with its rounding."""
     found = difference(a, b)
     first, second = _labels(a, b)
     text = f"{first} against {second}: {_signed(found, a.unit)}, required: at most {by:g}"

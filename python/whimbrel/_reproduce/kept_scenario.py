@@ -14,7 +14,7 @@ from whimbrel._values.sheet import replace_text
 from whimbrel.errors import PaperError
 
 FOLDER = "scenario"
-"""Name of the folder, in that of the sweep."""
+"""Name of the folder, within the sweep's folder."""
 _FILES = "files"
 _NAMES = f"{_FILES}/names.json"
 
@@ -45,7 +45,7 @@ def path_of(group: Path) -> Path:
 
 
 def names(group: Path) -> Mapping[str, str]:
-    """What the files of the scenario are called there, by the names that they had.
+    """The new names of the scenario's files, by the names that they had.
 
     Raises:
         PaperError: the results are of a version that did not keep scenarios.

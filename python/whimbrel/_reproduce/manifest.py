@@ -68,7 +68,7 @@ def git_id() -> str | None:
 
     def git(*arguments: str) -> str:
         done = subprocess.run(
-            ["git", "-C", str(tree), *arguments],  # noqa: S607 - whichever git the user has
+            ["git", "-C", str(tree), *arguments],  # noqa: S607 - the git of the user
             capture_output=True,
             text=True,
             check=True,

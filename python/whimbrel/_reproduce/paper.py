@@ -126,7 +126,7 @@ class Item:
 
     @property
     def all_metrics(self) -> list[Metric]:
-        """The metrics of a run, then those of all repetitions."""
+        """The metrics of a run, then the metrics of all repetitions."""
         return [*self.metrics, *(each.metric for each in self.derived)]
 
     def repetitions(self, *, quick: bool = False) -> Precision:

@@ -1,7 +1,7 @@
 """Turns plans and records into results: the second half of `reproduce` and `sweep`, and all of `report`.
 
-It writes `ITEM.csv`, `claims.json`, figures, pictures, `manifest.json` and `index.html`, and never simulates.
-A report is rebuilt in seconds, and a claim can only be checked by numbers that are on disk.
+This module writes `ITEM.csv`, `claims.json`, figures, pictures, `manifest.json` and `index.html`, and never
+simulates. A report is rebuilt in seconds, and a claim can only be checked by numbers that are on disk.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def rebuild(out: Path, command: str = "", *, formats: Collection[str] = figures.
     Args:
         out: the directory of the results.
         command: the command line, for the manifest; empty keeps the previous one.
-        formats: those of `figures.FORMATS` that are drawn.
+        formats: the members of `figures.FORMATS` to draw.
 
     Returns:
         The report's first page.

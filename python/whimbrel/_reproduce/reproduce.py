@@ -1,7 +1,7 @@
 """Runs a paper's experiments: the first half of `whimbrel reproduce`.
 
-It writes a record per run, and per item a plan that maps records to cells. `rebuild` makes everything else
-from these.
+This half writes a record per run, and per item a plan that maps records to cells. `rebuild` makes everything
+else from these.
 
 In the full form, cells on which an undecided claim depends are repeated, twice as often each time, until the
 claim is decided or a limit is reached. The records alone determine the further runs, so an interrupted

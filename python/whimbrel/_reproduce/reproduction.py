@@ -48,7 +48,7 @@ class Reproduction:
 
         Args:
             item: its key; the first by default.
-            figure: name of one of its figures, usually that of a metric; the first by default.
+            figure: name of one of its figures, usually a metric's name; the first by default.
 
         Raises:
             UsageError: unknown item or figure; the message lists those there are.

@@ -78,7 +78,7 @@ def simulate(
     """
     scenario = Scenario.from_file(file).changed(*overrides)
     combinations = scenario.sweep()
-    # An error in a value of the sweep names it; one of a combination is that of the combination.
+    # An error in a value of the sweep names the value; an error in a combination names the combination.
     try:
         simulation.examine(scenario)
     except ScenarioError as error:
@@ -178,7 +178,7 @@ def read(plan: Plan, out: Path) -> Swept:
         for seed, result in zip(each.seeds, found, strict=True):
             notes |= dict.fromkeys(_notes(result))
             flows = result.flows
-            # Combinations may have different columns: all get those of the first.
+            # Combinations may have different columns: all get the columns of the first.
             if head is None:
                 head = [column for column in flows if column not in ("flow", "background")]
                 writer.writerow([*setting, "seed", "flow", *head])

@@ -1,6 +1,6 @@
-"""Charts of a sweep beside its table: rates over time under the capacity, and the distribution of delays.
+"""Charts of a sweep in addition to its table: rates over time under the capacity, and delay distributions.
 
-They show the first run of each combination, where the scenario records intervals (`record.interval`) and
+The charts show the first run of each combination, if the scenario records intervals (`record.interval`) and
 packets (`record.packets`).
 """
 

@@ -1,4 +1,4 @@
-"""Results in notebooks: tables as HTML, and figures drawn by the code that draws those of the report.
+"""Results in notebooks: tables as HTML, and figures drawn by the code that draws the report's figures.
 
 Tables need nothing but this package; figures need the extra `charts`.
 """
@@ -57,7 +57,7 @@ class Plot:
         return path
 
     def _repr_html_(self) -> str:
-        # Figures are drawn for paper: black on white, whatever the notebook's theme.
+        # Figures are drawn for paper: black on white, under any theme of the notebook.
         return f'<div style="overflow-x: auto; background: white; width: fit-content">{self.svg}</div>'
 
     def __repr__(self) -> str:
@@ -122,7 +122,7 @@ def _sheet(by_flow: Table, name: str, chosen: Sequence[str]) -> SheetData:
     metric, factor = columns.metric(name), columns.unit(name).factor
     sheet = SheetData("flows", "", ["run"], list(chosen), [metric], column_label="Flow")
     for flow in chosen:
-        # Repeated names, such as those of background flows, have no place of their own.
+        # Repeated names, such as names of background flows, have no place of their own.
         value = float(by_flow.where(flow=flow)[name][0]) * factor
         if not np.isnan(value):
             sheet.values["run", flow, metric.key] = value_of([value])

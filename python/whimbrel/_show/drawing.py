@@ -41,7 +41,7 @@ def draw(drawings: Sequence[Drawing], formats: Collection[str] = figures.DEFAULT
 
     Args:
         drawings: the charts.
-        formats: those of `figures.FORMATS` that are wanted.
+        formats: the wanted members of `figures.FORMATS`.
 
     Raises:
         WhimbrelError: a chart is refused.

@@ -1,8 +1,8 @@
 """The report: a page that needs only a browser.
 
-It is made solely from the files below a directory: folders with an `about.json` (a paper, a sweep, any caller
-of `write_group`), the sheets, claims, charts and pictures in them, and `manifest.json`. Everything on the
-page is also a file that a script can read.
+The page is made solely from the files below a directory: folders with an `about.json` (a paper, a sweep, any
+caller of `write_group`), the sheets, claims, charts and pictures in them, and `manifest.json`. Everything on
+the page is also a file that a script can read.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _table(directory: Path, key: str) -> page.ShownTable:
     return page.ShownTable(stored, charts, formats)
 
 
-def _json(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds
+def _json(path: Path) -> Any:  # noqa: ANN401 - any JSON
     try:
         return documents.read_json(path)
     except (OSError, ValueError) as error:

@@ -19,8 +19,8 @@ class Losses:
         first: sequence number of the first packet lost, one per run.
         count: packets lost in the run.
         wireless: True for the radio, False for congestion.
-        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`, `standing`;
-            `none` if there was too little data): a hybrid's verdict is that of one of its parts.
+        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`, `standing`; `none` if
+            there was too little data): one of a hybrid's parts gives the verdict.
     """
 
     first: NDArray[np.uint64]

@@ -45,9 +45,9 @@ class Records:
     def save(self, key: str, content: bytes) -> None:
         """Writes a record atomically.
 
-        It does not wait for the disk, which would take longer than a short run. A crash of the machine may
-        therefore cost the runs of the last seconds; their remains are detected as damaged, and the runs are
-        repeated.
+        The method does not wait for the disk, which would take longer than a short run. A crash of the
+        machine may therefore cost the runs of the last seconds; their remains are detected as damaged, and
+        the runs are repeated.
 
         Args:
             key: identity of the run.

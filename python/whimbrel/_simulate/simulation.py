@@ -47,7 +47,7 @@ class Examined:
 
     Attributes:
         flows: names of its flows.
-        background: those of them that are background traffic.
+        background: names of the flows that are background traffic.
         metrics: the numeric columns of the table `flows`.
         is_random: true if runs with different seeds may differ.
         fixed_recordings: keys of recordings of links that every run meets from their beginning.

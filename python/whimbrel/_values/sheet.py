@@ -55,7 +55,7 @@ class Metric:
         label: displayed; a word or two.
         digits: decimal places in the report; files hold all.
         title: name of the metric away from the sheet, as in a chart's title; empty if `label` is enough.
-        bounds: range of the possible values; None for that of the unit: 0 to 100 for percent, 0 and more for
+        bounds: range of the possible values; None for the unit's range: 0 to 100 for percent, 0 and more for
             rates, times and counts. Figures draw neither axes nor intervals beyond them.
     """
 
@@ -68,7 +68,7 @@ class Metric:
 
     @property
     def limits(self) -> Bounds:
-        """The bounds, or those of the unit."""
+        """The bounds, or the unit's bounds."""
         return _BOUNDS.get(self.unit, UNBOUNDED) if self.bounds is None else self.bounds
 
 

@@ -152,8 +152,8 @@ def normal_interval(sample: Sample, z: float = Z_95) -> Interval:
 def normal_shortfall(n: int) -> str:
     """A warning that a normal interval of `n` values is too narrow; empty if it is not, or if there is none.
 
-    It is too narrow if Student's t interval of the same values is more than `SHORTFALL` wider: below 27
-    values.
+    The interval is too narrow if Student's t interval of the same values is more than `SHORTFALL` wider:
+    below 27 values.
     """
     if n < 2:
         return ""
@@ -274,7 +274,7 @@ def student_repetitions_needed(
     """Number of repetitions that bring Student's interval, as printed, within the required error.
 
     The least n of at least `n_base` with t(n - 1) s / sqrt(n) <= wanted, where s is the sample's deviation.
-    It is at most the sample's size exactly if `student_interval` of the sample is narrow enough.
+    This n is at most the sample's size exactly if `student_interval` of the sample is narrow enough.
 
     Args:
         sample: the values so far; with fewer than `n_base` (or than 2) of them the result is that number.

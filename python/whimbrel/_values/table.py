@@ -26,9 +26,9 @@ class Table(dict[str, Column]):
     Columns are one-dimensional arrays of float64, int64, uint64, bool or str; strings may also be given as a
     list, or as a pair of codes and categories.
 
-    It is a dict of its columns, so that `pandas.DataFrame(table)` and `polars.DataFrame(table)` are data
-    frames, and has Arrow's PyCapsule interface for other libraries. As of a data frame, iteration is over the
-    columns' names, and `len` is the number of rows.
+    A table is a dict of its columns, so that `pandas.DataFrame(table)` and `polars.DataFrame(table)` are data
+    frames, and has Arrow's PyCapsule interface for other libraries. Like a data frame, it iterates over the
+    columns' names, and its `len` is the number of rows.
 
     Raises:
         WhimbrelError: columns of several lengths, or not one-dimensional.
@@ -108,7 +108,7 @@ class Table(dict[str, Column]):
         return table_text(self)
 
 
-def _as_column(values: Any) -> Column:  # noqa: ANN401 - whatever numpy takes
+def _as_column(values: Any) -> Column:  # noqa: ANN401 - any input of numpy
     if isinstance(values, tuple):
         codes, categories = values
         words = np.asarray(categories, dtype=np.str_)

@@ -149,7 +149,7 @@ class Socket:
 
         Raises:
             ValueError: the datagram is too large.
-            SocketError: the connection is over.
+            SocketError: the connection has ended.
         """
         with converted_errors():
             while True:
@@ -163,7 +163,7 @@ class Socket:
         """The next datagram.
 
         Raises:
-            SocketError: the connection is over, and all that arrived has been read.
+            SocketError: the connection has ended, and all that arrived has been read.
         """
 
         def look() -> Datagram | None:
@@ -177,7 +177,7 @@ class Socket:
         """The next event that is not a datagram.
 
         Raises:
-            SocketError: the connection is over, and its last event has been read.
+            SocketError: the connection has ended, and its last event has been read.
         """
         with converted_errors():
             return await self._events.until(self._next_event)
@@ -201,7 +201,7 @@ class Socket:
         """Measurements.
 
         Raises:
-            SocketError: the connection is over.
+            SocketError: the connection has ended.
         """
         with converted_errors():
             fields = self._socket.stats()
@@ -226,7 +226,7 @@ class Socket:
 
     @property
     def remote(self) -> tuple[str, int]:
-        """The peer's UDP address; that of a client may change."""
+        """The peer's UDP address; a client's address may change."""
         with converted_errors():
             return self._socket.remote()
 

@@ -28,7 +28,7 @@ class SecurityError(SocketError):
 
 @contextlib.contextmanager
 def converted_errors() -> Iterator[None]:
-    """Errors of the compiled part as those of this module."""
+    """Converts errors of the compiled part into this module's errors."""
     try:
         yield
     except _core.SocketError as error:
@@ -83,7 +83,7 @@ class Event:
 class Stats:
     """Measurements of a connection: rates in bit/s, None if unknown; counters since its start.
 
-    Over several paths, rates and counters are those of all of them.
+    Over several paths, rates and counters are totals of all paths.
     """
 
     rtt_s: float | None

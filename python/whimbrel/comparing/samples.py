@@ -1,7 +1,7 @@
 """Results on disk as samples: one number per repetition, by place and metric.
 
 A place is a flow, a link, a cell of a campaign or an entry of a JSON file. Repetitions of simulations have
-seeds; those of measurements have none.
+seeds; repetitions of measurements have none.
 """
 
 from __future__ import annotations

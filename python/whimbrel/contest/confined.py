@@ -41,7 +41,7 @@ _DENIED = (
 _ALLOWED = {
     "os.listdir", "os.putenv", "os.unsetenv", "sys._getframe", "sys._getframemodulename", "sys.excepthook",
 }  # fmt: skip
-"""Imports list folders and look at frames; an environment is that of this process."""
+"""Imports list folders and look at frames; changes of the environment affect only this process."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LONGEST_REASON = 300
 
@@ -117,7 +117,7 @@ def _reply(replies: int, text: str) -> None:
 
 
 def _library_folders() -> list[str]:
-    """Where modules and the libraries that they load are read from."""
+    """The folders from which modules and the libraries that they load are read."""
     python = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()]
     system = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64"]
     modules = [path for path in sys.path if path]

@@ -22,7 +22,7 @@ _LONGEST_REPLY = 4096
 
 @dataclass(frozen=True)
 class Limits:
-    """What a contestant may use in a match.
+    """Limits of a contestant in a match.
 
     Attributes:
         processor_s: seconds of processor time.

@@ -38,7 +38,7 @@ WIN, DRAW = 2, 1
 
 @dataclass(frozen=True)
 class Wish:
-    """How to play.
+    """Settings of the league's matches.
 
     Attributes:
         out: directory of the results.

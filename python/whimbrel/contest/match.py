@@ -1,8 +1,8 @@
 """A match: two laws share a network. It is a run of a campaign: it resumes, and travels like any other.
 
-The scenario of a match is that of its network with a table `contest`: which flow is whose, with the text of
-each file. The record has, besides the tables of any run, the decisions of the contestants, from which the run
-can be made again without them, and why one forfeited.
+The scenario of a match is its network's scenario with a table `contest`: which flow is whose, with the text
+of each file. The record has, besides the tables of any run, the decisions of the contestants, from which the
+run can be made again without them, and why one forfeited.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def replay(scenario: Scenario, seed: int, result: Result) -> str:
 
 
 def score(result: Result, flow: str) -> float:
-    """How well a flow did: the decimal logarithm of its rate in Mbit/s, less losses and delay.
+    """The score of a flow: the decimal logarithm of its rate in Mbit/s, less losses and delay.
 
     A tenth of the packets lost, or 100 ms of delay in the 95th percentile, costs as much as nine tenths of
     the rate.

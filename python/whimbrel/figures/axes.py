@@ -60,7 +60,7 @@ def value_scale(numbers: Sequence[float], within: Bounds, *, zero: bool = False)
 
 
 def span(positions: Sequence[float]) -> list[float]:
-    """The range of a horizontal axis: that of the data, and a little space for the symbols at its ends."""
+    """The range of a horizontal axis: the data's range, and a little space for the symbols at its ends."""
     least, greatest = min(positions, default=0.0), max(positions, default=0.0)
     space = 0.02 * (greatest - least) or 0.5
     low = least - space if least < 0 else max(0.0, least - space)

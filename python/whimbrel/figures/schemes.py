@@ -25,7 +25,7 @@ class Scheme:
 
 
 def style() -> Mapping[str, Scheme]:
-    """The schemes by key: those of `papers/style.toml`, and further ones of papers that are found elsewhere.
+    """The schemes by key, from `papers/style.toml` and from papers that are found elsewhere.
 
     Raises:
         WhimbrelError: a file is missing or wrong.

@@ -106,7 +106,7 @@ def pack(arguments: Sequence[str]) -> int:
 
 
 def _results(out: Path, given: argparse.Namespace, work: Path) -> Path:
-    """The results to pack: those of a run are made again with their scenario."""
+    """The results to pack; the results of a run are made again with their scenario."""
     if given.scenario is None or not run_tables.is_run(out):
         return out
     return run_tables.recorded(out, given.scenario, given.seed, given.set, work)

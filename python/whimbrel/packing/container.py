@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import metadata
 
 PACKAGES = ("numpy", "rich", "scipy", "vl-convert-python")
-"""What the check of a pack imports, besides Whimbrel."""
+"""Packages that the check of a pack imports, besides Whimbrel."""
 _VIDEO = ("imageio-ffmpeg", "pillow")
 
 _CONTAINERFILE = """\

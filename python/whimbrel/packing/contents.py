@@ -1,4 +1,4 @@
-"""What a folder of results says, and what it cost."""
+"""The claims of a folder of results, and their cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Contents:
         name: of its folder in the pack; empty if there is no other.
         groups: the plans of each paper and sweep.
         about: its `manifest.json`.
-        claims: in order: those of the papers, then the tables that no claim covers.
+        claims: in order: the papers' claims, then the tables that no claim covers.
     """
 
     out: Path

@@ -27,7 +27,7 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class Publication:
-    """What only the author knows.
+    """Facts that only the author knows.
 
     Attributes:
         title: of the pack.

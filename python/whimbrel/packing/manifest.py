@@ -36,7 +36,7 @@ class File:
 
 @dataclass(frozen=True)
 class Claimed:
-    """What the results say, with the command that repeats it.
+    """A statement of the results, with the command that repeats it.
 
     Attributes:
         id: `GROUP/NAME`, of a claim or of a table; with the name of the folder of results before it if the
@@ -47,7 +47,7 @@ class Claimed:
         items: names of its tables.
         command: repeats it alone.
         runs: number of its runs.
-        seconds: that they took together, one after the other; None if that of one is not known.
+        seconds: total duration of the runs, one after the other; None if the duration of one is not known.
         bytes: of its records and tables.
     """
 

@@ -26,7 +26,7 @@ _DRAWN = (".svg", ".png", ".pdf")
 
 @dataclass(frozen=True)
 class Wish:
-    """What to check.
+    """The extent of a check.
 
     Attributes:
         work: folder for everything that is made.
@@ -51,7 +51,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found about a claim.
+    """The findings about a claim.
 
     Attributes:
         claim: of the pack.
@@ -68,7 +68,7 @@ class Verdict:
 
 @dataclass
 class Checked:
-    """What was found about a pack.
+    """The findings about a pack.
 
     Attributes:
         manifest: its list.
@@ -88,7 +88,7 @@ class Checked:
 
 @dataclass
 class _Group:
-    """What was found about a paper or a sweep.
+    """The findings about a paper or a sweep.
 
     Attributes:
         wrong: what is wrong with a table, by its name; with all of them by the empty name.

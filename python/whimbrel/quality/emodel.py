@@ -1,8 +1,8 @@
 """The E-model of ITU-T G.107: the quality of a telephone connection as a rating R from 0 to 100.
 
 R = Ro - Is - Id - Ie,eff + A: the signal-to-noise ratio, less simultaneous impairments, less impairments by
-delay, less those by codec and packet loss, plus an advantage factor. Symbols, equation numbers (7-1 to 7-29)
-and defaults are those of G.107 (12/2011); the later edition with classes of delay sensitivity gives the same
+delay, less impairments by codec and packet loss, plus an advantage factor. Symbols, equation numbers (7-1 to
+7-29) and defaults follow G.107 (12/2011); the later edition with classes of delay sensitivity gives the same
 for the default class. Levels are in dB, dBm0p or dB(A) as there; times are in seconds here and milliseconds
 there, losses are shares here and percent there.
 

@@ -13,7 +13,7 @@ from whimbrel.errors import UsageError
 def equal_frames(
     bit_rate: float, frame_rate: float, duration_s: float, *, begin_s: float = 0.0, most_bytes: int = 1200
 ) -> list[tuple[float, int]]:
-    """Times and sizes of datagrams: those of a frame at one time, all but its last of equal size.
+    """Times and sizes of datagrams: all datagrams of a frame at one time, all but the last of equal size.
 
     Args:
         bit_rate: of the video, in bit/s.

@@ -1,13 +1,13 @@
 """The E-model for fullband speech, ITU-T G.107.2: calls with codecs beyond the telephone band.
 
 R = 148 - Idd - Ie,eff + A, with the default Ro of 148 and no simultaneous impairments: a headset in a quiet
-room without echo. Idd is that of G.107 times 1.48, Ie,eff = Ie + (132 - Ie) Ppl / (Ppl + Bpl), and the mean
-opinion score is that of R / 1.48 (Annex A). Loss is independent; there is no burst ratio. Echo, noise and
-loudness are not implemented.
+room without echo. Idd is G.107's value times 1.48, Ie,eff = Ie + (132 - Ie) Ppl / (Ppl + Bpl), and the mean
+opinion score is computed from R / 1.48 (Annex A). Loss is independent; there is no burst ratio. Echo, noise
+and loudness are not implemented.
 
-The Recommendation's text (03/2023) was not available: the equations are those of the program `rtpengine`
-(`mos_calc_fb`). Scores on this scale are those of listeners accustomed to fullband speech, and are not
-comparable with G.107: there the best telephone has 4.4, here a telephone is mediocre.
+The Recommendation's text (03/2023) was not available: the equations come from the program `rtpengine`
+(`mos_calc_fb`). This scale is for listeners accustomed to fullband speech, so its scores are not comparable
+with G.107: there the best telephone has 4.4, here a telephone is mediocre.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RO = 148.0
 """R of a perfect fullband connection."""
 
 STRETCH = 1.48
-"""Ratio of the fullband scale to that of G.107."""
+"""Ratio of the fullband scale to G.107's scale."""
 
 
 @dataclass(frozen=True, slots=True)

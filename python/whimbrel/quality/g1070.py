@@ -1,11 +1,11 @@
 """Video quality by ITU-T G.1070: from bit rate, frame rate and packet loss to a mean opinion score.
 
-Vq = 1 + Icoding exp(-PplV / DPplV): the quality after coding, reduced by loss. Symbols are those of the
+Vq = 1 + Icoding exp(-PplV / DPplV): the quality after coding, reduced by loss. Symbols follow the
 Recommendation; rates are bit/s here and kbit/s there, losses are shares here and percent there. The
 coefficients v1 to v12 hold for a codec, a format and a screen.
 
 The Recommendation's text was not available. The equations agree in three independent programs, and each set
-of coefficients names its source. The set for 4.2 inch is that of the paper `reorder`: it reproduces both
+of coefficients names its source. The set for 4.2 inch comes from the paper `reorder`: it reproduces both
 numbers of its Table III, at 30 frames/s and without loss, to the digit.
 """
 

@@ -1,6 +1,6 @@
 """Opinions from a rating: R to mean opinion score and back, and shares of satisfied users.
 
-ITU-T G.107, Annex B and Appendix I; the categories are those of ITU-T G.109.
+ITU-T G.107, Annex B and Appendix I; the categories follow ITU-T G.109.
 """
 
 from __future__ import annotations

@@ -157,9 +157,9 @@ def of_frames(
 ) -> SessionQuality:
     """Rates each second of a stream by the datagrams that the application sent.
 
-    Datagrams handed over at one time form a frame, which is shown if all of them are. Bit rate and frame rate
-    of the coder are those of the whole stream, so that a second with a key frame does not count as better
-    coded.
+    Datagrams handed over at one time form a frame, which is shown if all of them arrive. Bit rate and frame
+    rate of the coder are taken from the whole stream, so that a second with a key frame does not count as
+    better coded.
 
     Args:
         picture: sizes, and the screen.

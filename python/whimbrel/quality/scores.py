@@ -1,6 +1,6 @@
 """Frame-by-frame differences between the shown video and the sent one.
 
-PSNR and SSIM are of the luma plane. SSIM is that of Wang, Bovik, Sheikh and Simoncelli (2004): an 11x11
+PSNR and SSIM are of the luma plane. SSIM follows Wang, Bovik, Sheikh and Simoncelli (2004): an 11x11
 Gaussian window of 1.5 samples, population variances, K1 = 0.01, K2 = 0.03; ffmpeg's own `ssim` filter uses
 8x8 blocks and gives other numbers. VMAF is Netflix's model v0.6.1 as built into ffmpeg's libvmaf.
 """

@@ -66,7 +66,7 @@ class CaptureSummary:
 
 
 def is_capture(path: Path) -> bool:
-    """True if a file's name is that of a capture."""
+    """True if a file has the name of a capture."""
     return path.name.endswith(CAPTURES)
 
 
@@ -177,7 +177,7 @@ def capture(path: Path, connection: int | None = None, sender: str | None = None
 
 
 def _round_trip_s(connection: dict[str, Any], half: dict[str, Any]) -> float | None:
-    """The sender's reported round-trip time; else the sum of both parts; else that of the handshake."""
+    """The sender's reported round-trip time; else the sum of both parts; else the handshake's."""
     if half["reported"]["sender_rtt"]:
         return float(half["reported"]["sender_rtt"]["mean_s"])
     parts = [each["reported"]["rtt"] for each in connection["halves"]]

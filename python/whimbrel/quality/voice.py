@@ -1,8 +1,8 @@
 """Packets of a talker in talk spurts, as a schedule that scenarios send.
 
-The spurts are those of ITU-T P.59, Table 1: with a hangover of the speech detector people talk for 1.004 s
-and pause for 1.587 s on average. (The Recommendation's text was not available; these are its values as quoted
-by simulations.) Durations are exponential, as in Brady's measurements; the other party is not modelled.
+The spurts follow ITU-T P.59, Table 1: with a hangover of the speech detector people talk for 1.004 s and
+pause for 1.587 s on average. (The Recommendation's text was not available; these are its values as quoted by
+simulations.) Durations are exponential, as in Brady's measurements; the other party is not modelled.
 """
 
 from __future__ import annotations

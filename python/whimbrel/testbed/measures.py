@@ -83,7 +83,7 @@ def watch(run: Run, stream: Stream, directory: Path, *, with_vmaf: bool) -> View
 def visit_figures(viewed: Viewed, visit: Visit, *, is_first: bool) -> dict[str, float]:
     """The measurements of a visit; a frame belongs to the time at which it was taken.
 
-    They end a round-trip time before the next gap, when a sender that is notified freezes.
+    Measurements end a round-trip time before the next gap, when a sender that is notified freezes.
     """
     length = visit.end_s - visit.start_s
     start = visit.start_s + min(LEFT_OUT_S, length * 0.8) if is_first else visit.start_s

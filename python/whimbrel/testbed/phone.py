@@ -2,8 +2,8 @@
 
     python -m whimbrel.testbed.phone PLAN.json
 
-It follows the carriers of the phone's interfaces. With `notices`, it announces each outage to the carrier
-(SIGUSR1) at the given time, as a driver that sees the signal fade would.
+The program follows the carriers of the phone's interfaces. With `notices`, it announces each outage to the
+carrier (SIGUSR1) at the given time, as a driver that sees the signal fade would.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Phone:
     """A test from the phone's side."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Starts the carrier; `plan` is that of `runs.phone_plan`."""
+        """Starts the carrier; `plan` comes from `runs.phone_plan`."""
         self.plan = plan
         self.monitor = Monitor()
         self.changes: list[Change] = []

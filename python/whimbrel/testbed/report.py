@@ -194,7 +194,7 @@ def _claims(visits: Sheet, directory: Path, *, quick: bool) -> list[dict[str, An
     claims = [claim for claim in claims_walk.CLAIMS if claim.items == (PAPER_SHEET,)]
     if len(visits.rows) < 5 or not {"tfrc", "freeze"} <= set(visits.columns):
         claims = []
-    # The reasons are those of the simulated walk.
+    # The simulated walk's reasons apply here, too.
     checked = [(claim, claim.check({PAPER_SHEET: visits})) for claim in claims]
     return evaluation.write_claims(directory, checked, {PAPER_SHEET: quick})
 

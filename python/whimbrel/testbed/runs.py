@@ -113,7 +113,7 @@ class Run:
         return float(self.emulation["emulation"]["events"]["p99_s"])
 
 
-def run_again_if_late(*arguments: Any, **named: Any) -> Run:  # noqa: ANN401 - those of `run`
+def run_again_if_late(*arguments: Any, **named: Any) -> Run:  # noqa: ANN401 - the arguments of `run`
     """As `run`, but a run whose programs started too late is made once more."""
     try:
         return run(*arguments, **named)
@@ -151,7 +151,7 @@ def run(
         whimbrel: the command `whimbrel`.
         seed: of the emulated network.
         realtime: schedules the emulator before all other programs (`whimbrel emulate --realtime`), and its
-            programs before those of normal priority.
+            programs before programs of normal priority.
 
     Raises:
         TestbedError: the emulation failed, or a program in it.
@@ -166,7 +166,7 @@ def run(
     command = [*whimbrel, "emulate", str(out / "walk.json"), "--json", "--quiet", "--seed", str(seed)]
     command += ["--realtime"] if realtime else []
     command += ["--interfaces", f"phone={interfaces}", "--at", walk.HOME.name, "--wait", "5s"]
-    # The children of a program of the real-time class have normal priority, whatever its own was.
+    # The children of a program of the real-time class have normal priority, and do not inherit its own.
     ahead = ["nice", "-n", "-10"] if realtime else []
     command += ["--end", f"{walk.SERVER}={_server(transport, recorded, out, ahead)}"]
     command += ["--for", f"{visits[-1].end_s + 60:g}s", "--"]

@@ -1,6 +1,6 @@
 """The walk to the cafe: networks, times, and the scenario of `whimbrel emulate`.
 
-The networks are those of the paper `freeze`, Section 5.3, with the choices of its simulated walk
+The networks come from the paper `freeze`, Section 5.3, with the choices of its simulated walk
 (`papers/freeze/walk.py`): delays of Table 5 in one direction, queues of 50 packets, gaps of 2.5 s and the
 round-trip time of the new network with a full queue. Each network is an interface of the phone, with an
 address of its own, which has a carrier during a visit only.
@@ -19,8 +19,8 @@ BINDING_S = 2.5
 """Of Mobile IPv6, besides a round-trip time (Section 3.5)."""
 SERVER = "server"
 MARK_S = 6.0
-"""All interfaces are up until this time, at which those of the other networks go down: the phone derives the
-time of the network's start from it. Its program must have started by then."""
+"""All interfaces are up until this time, at which the other networks' interfaces go down: the phone derives
+the time of the network's start from it. Its program must have started by then."""
 STREAM_AT_S = 7.0
 """The phone asks for the stream."""
 

@@ -32,7 +32,7 @@ class ShownTable:
     Attributes:
         stored: the sheet.
         charts: Vega-Lite by name.
-        formats: the formats in which each chart lies beside the page, by name.
+        formats: the formats of each chart's files next to the page, by name.
     """
 
     stored: StoredSheet
