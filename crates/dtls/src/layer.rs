@@ -373,7 +373,7 @@ impl Layer<Connection> {
 
 impl Layer<MultipathConnection> {
     /// A snapshot of the connection as its application sees it: without the datagrams of the handshake, and
-    /// without the bytes by which records are longer. Those of single subflows include them.
+    /// without the bytes by which records are longer. Snapshots of single subflows include both.
     pub fn seen(&self, mut snapshot: MultipathSnapshot) -> MultipathSnapshot {
         snapshot.max_datagram = room(snapshot.max_datagram).min(LARGEST);
         let counts = &mut snapshot.statistics;

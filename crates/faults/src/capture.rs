@@ -50,7 +50,7 @@ impl Capture {
         Self { writer, interfaces, bytes: Vec::new() }
     }
 
-    /// Adds a packet, as an IPv4 packet. Those of other paths are left out.
+    /// Adds a packet, as an IPv4 packet. Packets of other paths are left out.
     pub(crate) fn packet(
         &mut self,
         now: Instant,

@@ -99,7 +99,7 @@ fn the_low_latency_queue_is_used_and_short() {
     }
 }
 
-/// Beside a Prague-like TCP in the low-latency queue, and a CUBIC in the other.
+/// With a Prague-like TCP in the low-latency queue, and a CUBIC in the other.
 #[test]
 fn other_flows_through_a_dual_queue_leave_it_a_share() {
     for (congestion, keys) in [("prague", ""), ("cubic", ", ecn = true")] {

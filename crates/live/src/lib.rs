@@ -1,8 +1,9 @@
 //! The live page: what happens on connections, links and stations over time, in a browser.
 //!
-//! Whatever runs describes itself in a [`Recording`]: [`Track`]s (a connection, a flow, a link, a station)
-//! with series in [`Panel`]s, marks for events, tables, and a sentence that explains what is seen now. A
-//! `Feed` shares it with the `server` (a feature), which sends new samples to browsers by server-sent events.
+//! A running program describes itself in a [`Recording`]: [`Track`]s (a connection, a flow, a link, a
+//! station) with series in [`Panel`]s, marks for events, tables, and a sentence that explains what is seen
+//! now. A `Feed` shares it with the `server` (a feature), which sends new samples to browsers by server-sent
+//! events.
 //! [`document()`] makes one file of a recording, which works offline. The same page takes a recording in
 //! messages from a page around it ([`live_page`]).
 //!

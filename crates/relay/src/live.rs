@@ -208,8 +208,8 @@ impl Shown {
         recording.say(now, self.track, &sentence);
     }
 
-    /// Datagrams delivered in the interval. Those of the other end are reported once a second: until a report
-    /// is overdue, what is not lost arrives.
+    /// Datagrams delivered in the interval. The other end reports its deliveries once a second: until a
+    /// report is overdue, each datagram that is not lost counts as delivered.
     fn delivered(
         &mut self,
         now: f64,

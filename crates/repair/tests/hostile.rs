@@ -61,7 +61,7 @@ fn run(
         }
         while path.first().is_some_and(|packet| packet.0 <= millisecond) {
             let (_, _, to_receiver, bytes) = path.pop_first().expect("a packet");
-            // Whatever the bytes are, they are taken or refused.
+            // Any bytes are taken or refused.
             let _ = if to_receiver {
                 receiver.handle_packet(now, &bytes)
             } else {

@@ -202,7 +202,7 @@ fn packets_sent_at_the_same_times_fare_as_in_the_simulation() {
     }
     let rows = |record: &Record| record.table("intervals").unwrap().rows();
     assert_eq!(rows(&emulated), rows(&simulated), "the opposite direction carried nothing");
-    // Whatever was sent has arrived, was lost, or is under way.
+    // Each sent packet has arrived, was lost, or is under way.
     let pending = emulated.table("flows").unwrap().number("under_way_packets", 0).unwrap() as usize;
     let sent = (plan.end - Instant::ZERO).as_nanos().div_ceil(interval.as_nanos()) as usize;
     assert_eq!(arrived.len() + spent + pending, sent);

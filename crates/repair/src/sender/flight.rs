@@ -428,8 +428,8 @@ impl Flight {
     fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
         if report.next.since(esi) > 0 { report.wants(esi) } else { self.must_have_arrived(packet.sent) }
     }
-    /// `true` if the report cannot tell yet of what was sent in an answer. Whatever it says of what is still
-    /// queued: reports do not make the queue grow.
+    /// `true` if the report cannot yet cover a packet sent in an answer. A packet that is still queued is
+    /// under way for any report, so that reports do not make the queue grow.
     fn is_under_way(&self, again: Option<Again>, report: &Report) -> bool {
         again.is_some_and(|Again { at, answer, is_queued }| {
             let is_complete = report.answer != 0 && report.answer.wrapping_sub(answer) as i8 >= 0;

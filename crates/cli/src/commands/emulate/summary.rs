@@ -62,7 +62,7 @@ pub(super) fn warnings(plan: &Plan, outcome: &Outcome, late: Duration) -> Vec<St
     warnings
 }
 
-/// Beside the tables.
+/// The summary of a record and of the JSON output, in addition to the tables.
 pub(super) fn json(outcome: &Outcome) -> Value {
     let lateness = |lateness: LatenessSummary| {
         json!({

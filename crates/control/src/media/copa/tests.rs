@@ -174,9 +174,9 @@ fn beside_opposite_traffic(mode_switching: bool, is_opposed: bool) -> (f64, f64)
     (mean(samples, |sample| sample.received) / 1e6, mean(samples, queue_ms))
 }
 
-/// Copa's round-trip time contains the queue of its reports. That of a flow in the other direction looks like
-/// a competitor which never leaves an empty queue, so that both flows enter competitive mode, and fill their
-/// queues.
+/// Copa's round-trip time contains the queue of its reports. The queue of a flow in the other direction looks
+/// like a competitor that never leaves an empty queue, so that both flows enter competitive mode, and fill
+/// their queues.
 #[test]
 fn traffic_against_the_reports_is_mistaken_for_competition() {
     let (_, alone) = beside_opposite_traffic(true, false);

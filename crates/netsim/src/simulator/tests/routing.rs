@@ -108,7 +108,7 @@ impl Agent for Reactive {
         if packet.flow != PROTOCOL {
             return self.script.handle_packet(now, packet);
         }
-        // Whichever message it is, it shows the way to its sender.
+        // Each message shows the way to its sender.
         let Some(&(neighbour, next)) = self.hops.iter().find(|(node, _)| *node == packet.source) else {
             return;
         };

@@ -254,7 +254,7 @@ fn both_ends_may_close_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whichever packets are lost on the way, Closes and Resets among them: what left on a path that works
+    /// With any packets lost on the way, Closes and Resets among them, what left on a path that works
     /// arrives.
     #[test]
     fn what_is_not_lost_arrives(

@@ -121,7 +121,7 @@ fn perform(world: &mut World, action: Action, next: &mut u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever happens, datagrams arrive at most once and in order; nothing loops (the world checks that
+    /// Under any events, datagrams arrive at most once and in order; nothing loops (the world checks that
     /// each drain ends, that timeouts lie ahead, and that waking early changes nothing); and once a path
     /// works, data arrives, for any addresses lost before.
     #[test]

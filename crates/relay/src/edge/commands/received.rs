@@ -127,7 +127,7 @@ mod tests {
     }
 
     proptest! {
-        /// Beside a set of all numbers that have come; over the wire as well.
+        /// Compared with a set of all numbers that have come; over the wire as well.
         #[test]
         fn what_has_come_is_known(steps in prop::collection::vec((-300_i32..300, any::<bool>()), 1..400)) {
             let (mut received, mut all, mut newest) = (Received::default(), BTreeSet::new(), 70_000);

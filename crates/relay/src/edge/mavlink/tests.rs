@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(classify(&frame), None);
     }
 
-    /// Whatever arrives is classified, within the bounds of its length.
+    /// Any bytes are classified, within the bounds of their length.
     #[test]
     fn any_bytes_are_classified(rest in prop::collection::vec(any::<u8>(), 0..300), first in 0xfc..=0xff_u8) {
         let mut datagram = bytes(ATTITUDE);

@@ -231,7 +231,7 @@ proptest! {
         prop_assert_eq!(joiner.cost, 0);
     }
 
-    /// Whatever a peer sends, memory is bounded, and no datagram is larger than UDP's.
+    /// For any datagrams of a peer, memory is bounded, and no datagram is larger than UDP's.
     #[test]
     fn hostile_parts_are_harmless(parts in vec((vec(any::<u8>(), 0..40), 0_u64..300, any::<bool>()), 0..400)) {
         let mut joiner = joiner();

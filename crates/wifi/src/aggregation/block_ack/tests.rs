@@ -40,8 +40,8 @@ fn a_window_of_256_has_a_longer_bitmap() {
 }
 
 proptest! {
-    /// Beside a plain set of numbers: the bitmap has exactly the received numbers of the window, which ends
-    /// with the last one.
+    /// Compared with a plain set of numbers, the bitmap has exactly the received numbers of the window, which
+    /// ends with the last one.
     #[test]
     fn the_bitmap_has_what_was_received(
         start in 0u16..4096,

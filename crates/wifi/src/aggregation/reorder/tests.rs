@@ -64,7 +64,7 @@ fn a_hole_is_skipped_after_its_time() {
 }
 
 proptest! {
-    /// Whatever arrives: each MPDU is released at most once, and in order.
+    /// For any arrivals, each MPDU is released at most once, and in order.
     #[test]
     fn the_order_is_restored_and_nothing_comes_twice(
         start in 0u16..4096,

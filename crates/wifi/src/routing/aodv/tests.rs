@@ -410,7 +410,7 @@ proptest! {
         let _ = AodvMessage::parse(&bytes, 1);
     }
 
-    /// Whatever arrives, the agent keeps its laws: deadlines after now, no panic.
+    /// For any arrivals, the agent keeps its laws: deadlines after now, no panic.
     #[test]
     fn any_message_is_survived(messages in prop::collection::vec((0u64..3_000, 0u32..4, message()), 1..40)) {
         let config = AodvConfig {

@@ -373,7 +373,7 @@ proptest! {
         network.run_until(now + Duration::from_secs(20));
     }
 
-    /// Whatever arrives, the agent keeps its laws: deadlines after now, no panic.
+    /// For any arrivals, the agent keeps its laws: deadlines after now, no panic.
     #[test]
     fn any_update_is_survived(
         updates in prop::collection::vec(

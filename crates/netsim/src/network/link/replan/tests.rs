@@ -213,7 +213,7 @@ fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
 }
 
 proptest! {
-    /// Whatever happens to a link: packets stay in order, none arrives in the past, and every one that was
+    /// Under any changes of a link, packets stay in order, none arrives in the past, and every one that was
     /// accepted arrives or is lost.
     #[test]
     fn no_change_disorders_or_loses_count(changes in changes()) {

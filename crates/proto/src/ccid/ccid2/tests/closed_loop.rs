@@ -320,8 +320,8 @@ fn the_window_of_ccid_249_keeps_four_fifths() {
     }
 }
 
-/// Without a queue the bandwidth-delay product is the window itself: losses do not reduce it. (Those of CCID
-/// 2 do: 45 packets.)
+/// Without a queue the bandwidth-delay product is the window itself: losses do not reduce it. (In CCID 2 they
+/// do, to 45 packets.)
 #[test]
 fn the_window_of_ccid_253_is_what_the_path_delivers() {
     let window = mean_window(&window_laws::westwood(), 1_600, Treatment::Lose, 60);

@@ -76,7 +76,7 @@ fn a_hole_longer_than_its_field_is_one_loss_event() {
     }
 }
 
-/// Whatever was lost on the reverse path: the first report received is of an interval that does not fit.
+/// Earlier reports were lost on the reverse path: the first one received has an interval that does not fit.
 #[test]
 fn a_first_report_of_such_an_interval_is_followed_by_no_phantom() {
     for newest in [(FULL, 5, FULL), (FULL, FULL_LOSS, FULL)] {
