@@ -24,8 +24,10 @@ use crate::edge::key_frames::KeyFrames;
 use crate::edge::local_socket::OWN_SSRC;
 use crate::stop::Stop;
 
+mod told;
 mod watch;
 
+use told::Told;
 pub(super) use watch::Watch;
 
 /// Datagrams moved in one direction before the other has its turn.
@@ -65,8 +67,7 @@ pub(super) struct Engine<'a> {
     feedback: Option<Feedback>,
     /// Time of the last message to encoders.
     updated: Instant,
-    /// The user knows that nothing listens for some datagrams.
-    is_told: bool,
+    told: Told,
     encoder: EncoderRate,
     /// The rate for encoders at the last update.
     encoder_rate_bps: Option<f64>,
@@ -100,7 +101,7 @@ impl<'a> Engine<'a> {
             ports,
             feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
             updated: link.now(),
-            is_told: false,
+            told: Told::default(),
             encoder: EncoderRate::default(),
             encoder_rate_bps: None,
             key_frames: KeyFrames::new(OWN_SSRC),
@@ -257,7 +258,7 @@ impl<'a> Engine<'a> {
     fn update(&mut self, lines: &Lines) {
         let now = self.link.now();
         if let Some(program) = self.ports.settle()
-            && !std::mem::replace(&mut self.is_told, true)
+            && !std::mem::replace(&mut self.told.is_unheard, true)
         {
             // A program that no longer takes reports ends with the next line.
             let text = format!("nothing listens at {program}: what is sent to it is lost");
@@ -268,6 +269,9 @@ impl<'a> Engine<'a> {
         let view = self.view();
         self.carriage.update(now, view.as_ref().map(|view| view.observed));
         let Some(view) = view else { return };
+        if let Some(text) = self.told.of_repair(now, self.options.latency, &view) {
+            let _ = lines.notify(&Notice::Repair(&text));
+        }
         let allowed = view.allowed_rate_bps.map(DataRate::from_bits_per_second);
         self.carriage.set_limits(allowed, view.budget, view.rtt);
         let size = ByteCount::new(self.carriage.average_size() as u64);

@@ -24,7 +24,7 @@ pub(crate) struct Link {
 }
 
 /// The state of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct View {
     /// The rate that congestion control allows, in bit/s; `None` if it is unlimited or unknown.
     pub(super) allowed_rate_bps: Option<f64>,

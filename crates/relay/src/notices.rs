@@ -48,6 +48,8 @@ pub enum Notice<'a> {
     },
     /// A path of a multipath connection has changed.
     Path(&'a str),
+    /// Repair of a connection cannot do what the latency promises.
+    Repair(&'a str),
     /// The figures of a connection since the last ones.
     Figures(&'a Figures),
     /// A connection has ended, or an attempt to connect, for this reason.

@@ -20,6 +20,14 @@ pub struct RepairView {
     pub(super) restored: u64,
     /// Datagrams of the other end that were not repaired in time.
     pub(super) given_up: u64,
+    /// Frames of this end of which no repeat could arrive in time: the latency is below the round-trip time.
+    pub(super) without_round: u64,
+    /// Frames of this end for which no choice of repeats and coded packets is enough.
+    pub(super) out_of_reach: u64,
+    /// Coded packets that were not sent, because they would have exceeded the data.
+    pub(super) over_share: u64,
+    /// Datagrams of the other end delivered before their time, because the window was full.
+    pub(super) hurried: u64,
     /// Messages by which encoders at this end were asked for a key frame.
     pub(super) key_frames_asked: u64,
 }
@@ -41,6 +49,10 @@ impl From<RepairCounts> for RepairView {
             repeated: received.repeated,
             restored: received.restored,
             given_up: received.lost,
+            without_round: sent.without_round,
+            out_of_reach: sent.out_of_reach,
+            over_share: sent.over_share,
+            hurried: received.hurried,
             key_frames_asked: 0,
         }
     }
@@ -82,6 +94,11 @@ mod tests {
         (counts.received.repeated, counts.received.restored, counts.received.lost) = (7, 2, 1);
         let mut view = RepairView::from(counts);
         assert_eq!(view.to_string(), "; 9 repaired, 1 given up");
+        counts.sent.over_share = 4;
+        (counts.sent.without_round, counts.sent.out_of_reach, counts.received.hurried) = (6, 5, 8);
+        let json = serde_json::to_value(RepairView::from(counts)).expect("JSON");
+        let of = ["without_round", "out_of_reach", "over_share", "hurried"].map(|name| json[name].as_u64());
+        assert_eq!(of, [6, 5, 4, 8].map(Some));
         view.key_frames_asked = 2;
         assert_eq!(view.to_string(), "; 9 repaired, 1 given up; key frames asked for 2 times");
     }

@@ -47,6 +47,7 @@ impl Lines {
                 self.event("connected", &format!("connected with {at}, {key}"), peer)
             }
             Notice::Path(text) => self.event("path", text, peer),
+            Notice::Repair(text) => self.event("repair", text, peer),
             Notice::Ended(text) => self.event("ended", text, peer),
             Notice::Figures(figures) => self.figures(peer, figures),
             Notice::Warning(text) => {
