@@ -91,13 +91,22 @@ pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
 
 /// Reads a latency: a delay, or 0.
 pub(crate) fn parse_latency(text: &str) -> Result<Duration, String> {
-    let is_none = text.trim() == "0" || quantity::time(text).is_some_and(Duration::is_zero);
-    if is_none { Ok(Duration::ZERO) } else { parse_delay(text) }
+    if text.trim() == "0" {
+        return Ok(Duration::ZERO);
+    }
+    quantity::time(text).filter(|time| *time <= LONGEST_DELAY).ok_or_else(|| {
+        format!(
+            "{text:?} is not a latency: expected a time with its unit, such as 150ms or 0.1s, a minute at most, or 0 for no repair{}",
+            meant(text, quantity::TIME_UNITS)
+        )
+    })
 }
 
 /// The end of a message for a text whose unit has two meanings: `; did you mean 2Mbit/s?`, or nothing.
 fn meant(text: &str, units: &[quantity::Unit]) -> String {
     let found = quantity::meant(text, units);
+    // A value with a clear unit may be refused for its size.
+    let found = found.filter(|(_, unit)| !text.trim_end().ends_with(unit));
     found.map_or_else(String::new, |(number, unit)| format!("; did you mean {number}{unit}?"))
 }
 
@@ -212,6 +221,34 @@ mod tests {
         for wrong in ["50", "0ms", "61s", "-1ms", ""] {
             assert!(parse_delay(wrong).unwrap_err().contains("with its unit"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_latency_may_be_none() {
+        for none in ["0", " 0 ", "0ms", "0 s"] {
+            assert_eq!(parse_latency(none), Ok(Duration::ZERO), "{none}");
+        }
+        assert_eq!(
+            [parse_latency("150ms"), parse_latency("1min"), parse_latency("0.15 s")],
+            [150, 60_000, 150].map(|ms| Ok(Duration::from_millis(ms)))
+        );
+        for wrong in ["150", "61s", "-5ms", "abc", "", "NaN"] {
+            let error = parse_latency(wrong).unwrap_err();
+            assert!(error.contains("or 0 for no repair") && !error.contains("above 0"), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_a_doubtful_unit_has_a_suggestion() {
+        for (wrong, suggestion) in
+            [("50MS", Some("50ms")), ("700S", Some("700s")), ("700s", None), ("2min2", None)]
+        {
+            for error in [parse_latency(wrong).unwrap_err(), parse_delay(wrong).unwrap_err()] {
+                let expected = suggestion.map(|meant| format!("did you mean {meant}?"));
+                assert_eq!(error.split("; ").nth(1), expected.as_deref(), "{error}");
+            }
+        }
+        assert!(!parse_seconds("2000000s").unwrap_err().contains("did you mean"));
     }
 
     #[test]

@@ -153,6 +153,11 @@ struct CommonArgs {
 impl CommonArgs {
     fn options(&self) -> Result<Options, Failure> {
         let latency = Some(self.latency).filter(|latency| !latency.is_zero());
+        if latency.is_none() && self.scheduler == SchedulerKind::Coded {
+            let text =
+                "--scheduler coded: it spreads repeats and coded packets, which --latency 0 switches off";
+            return Err(Failure::Usage(text.into()));
+        }
         let default = Options::default();
         let token = self.http_token_file.as_deref().map(read_token).transpose();
         Ok(Options {
