@@ -1,13 +1,16 @@
 //! Repair by `whimbrel relay`, the built program, on a path that a test controls.
 
 use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use whimbrel_rtp::{FullIntraRequest, PictureLoss};
 
 use crate::hostile_path::{HostilePath, all};
+use crate::processes::{finish, stderr, whimbrel};
 use crate::relays::{Relay, get, secret, socket};
 
 /// SSRC of the video, and the time between two frames.
@@ -168,4 +171,114 @@ fn an_encoder_is_asked_for_a_key_frame_whenever_frames_cannot_be_repaired() {
     camera.until(true, "frames", |_| frames(seen, "given_up") > 0);
     let all_sent = u64::from(camera.frame);
     camera.until(false, "all frames", |_| frames(http, "sent") >= all_sent);
+}
+
+/// Both ends, between which a program sends all the time.
+struct Pair {
+    near: Relay,
+    far: Relay,
+    path: Arc<HostilePath>,
+    sends: Arc<AtomicBool>,
+}
+
+impl Pair {
+    /// Ends with these latencies.
+    fn start(near: &str, far: &str) -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let secret = secret(&folder);
+        let keys = ["--secret-file", &secret, "--latency"];
+        let listen = ["relay", "server", "--bind", "127.0.0.1:0", "--to", "127.0.0.1:9"];
+        let mut far = Relay::start(&[&listen[..], &keys, &[far]].concat());
+        let path = Arc::new(HostilePath::to(far.address("at UDP ")));
+        let at = path.at.to_string();
+        let connect = ["relay", "client", &at, "--from", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+        let mut near = Relay::start(&[&connect[..], &keys, &[near]].concat());
+        let (port, sends) = (near.address("at UDP "), Arc::new(AtomicBool::new(true)));
+        thread::spawn({
+            let (socket, sends) = (socket(), sends.clone());
+            move || {
+                while sends.load(Ordering::Relaxed) {
+                    let _ = socket.send_to(&[0; SIZE], port);
+                    thread::sleep(FRAME);
+                }
+            }
+        });
+        Self { near, far, path, sends }
+    }
+
+    /// Packets to the listening end take that time from now on.
+    fn delay(&self, time: Duration) {
+        let (under_way, arriving) = mpsc::channel::<(Instant, Vec<u8>)>();
+        self.path.obey(move |forth, packet| {
+            if !forth {
+                return all(forth, packet);
+            }
+            let _ = under_way.send((Instant::now() + time, packet.to_vec()));
+            Vec::new()
+        });
+        let path = Arc::downgrade(&self.path);
+        thread::spawn(move || {
+            for (at, packet) in arriving {
+                thread::sleep(at.saturating_duration_since(Instant::now()));
+                let Some(path) = path.upgrade() else { return };
+                path.inject(&packet);
+            }
+        });
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        self.sends.store(false, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_latency_below_the_round_trip_time_is_told_once_in_a_while() {
+    let mut pair = Pair::start("20ms", "20ms");
+    pair.delay(Duration::from_millis(60));
+    let near = &mut pair.near;
+    let http = near.address("http://");
+    let text = near.event_within("repair", 15).expect("a notice");
+    let told_at = Instant::now();
+    let measured = text.strip_prefix("latency 20 ms is below the round-trip time of ");
+    let measured = measured.and_then(|rest| rest.split(' ').next()?.parse::<f64>().ok());
+    assert!(measured.is_some_and(|measured| measured > 20.0), "{text}");
+    assert!(text.ends_with(" ms: no repeat arrives in time, parity alone repairs"), "{text}");
+    let counted = || {
+        let rate: serde_json::Value = serde_json::from_str(&get(http, "/rate").1).expect("JSON");
+        rate["repair"]["without_round"].as_u64().expect("a counter")
+    };
+    let before = counted();
+    // The cause goes on, and the notice does not.
+    assert_eq!(near.event_within("repair", 3), None);
+    assert!(counted() > before && before > 0);
+    let again = near.event_within("repair", 30).expect("another notice");
+    assert!(again.starts_with("latency 20 ms is below the round-trip time of "), "{again}");
+    assert!(told_at.elapsed() > Duration::from_secs(8), "{:?}", told_at.elapsed());
+}
+
+#[test]
+fn an_end_whose_peer_does_not_repair_says_so() {
+    let text =
+        "the other end does not repair (--latency 0 there, or an earlier version): lost datagrams stay lost";
+    for client_repairs in [true, false] {
+        let [near, far] = if client_repairs { ["150ms", "0"] } else { ["0", "150ms"] };
+        let mut pair = Pair::start(near, far);
+        let Pair { near, far, .. } = &mut pair;
+        let (says, silent) = if client_repairs { (near, far) } else { (far, near) };
+        assert_eq!(says.event_within("repair", 15).as_deref(), Some(text));
+        // The end without a latency says nothing.
+        assert_eq!(says.event_within("repair", 2), None);
+        assert_eq!(silent.event_within("repair", 2), None);
+    }
+}
+
+#[test]
+fn paths_for_coded_packets_need_repair() {
+    let arguments = ["relay", "client", "127.0.0.1", "--from", "127.0.0.1:0", "--scheduler", "coded"];
+    let output =
+        finish(whimbrel(&[&arguments[..], &["--latency", "0"]].concat()).spawn().expect("it starts"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--scheduler coded"), "{}", stderr(&output));
 }

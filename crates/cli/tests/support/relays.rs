@@ -23,16 +23,33 @@ impl Relay {
         Self { child, lines }
     }
 
+    /// The next event.
+    fn any(&mut self) -> Value {
+        let mut line = String::new();
+        assert!(self.lines.read_line(&mut line).expect("text") > 0, "it has ended");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
     /// The next event of that kind.
     pub(crate) fn next(&mut self, kind: &str) -> Value {
         loop {
-            let mut line = String::new();
-            assert!(self.lines.read_line(&mut line).expect("text") > 0, "it has ended");
-            let event: Value = serde_json::from_str(&line).expect("JSON");
+            let event = self.any();
             if event["event"] == kind {
                 return event;
             }
         }
+    }
+
+    /// The text of the next event of that kind, if there is one before so many report lines.
+    pub(crate) fn event_within(&mut self, kind: &str, mut lines: usize) -> Option<String> {
+        while lines > 0 {
+            let event = self.any();
+            if event["event"] == kind {
+                return Some(event["text"].as_str().unwrap_or_default().to_owned());
+            }
+            lines -= usize::from(event["event"] == "interval");
+        }
+        None
     }
 
     /// The text of the next event of that kind.
