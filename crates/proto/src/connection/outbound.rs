@@ -148,6 +148,13 @@ impl Outbound {
         &mut self.syncs
     }
 
+    /// Records that a Sync is sent. An acknowledgement follows one with GSR that the peer may ignore.
+    pub(super) fn on_sync_sent(&mut self, now: Instant, names_gsr: bool) {
+        if names_gsr && self.syncs.on_sent(now) {
+            self.request_ack();
+        }
+    }
+
     /// `true` if [`Outbound::take_urgent`] would return a packet.
     #[inline]
     pub(super) fn is_urgent(&self) -> bool {

@@ -122,19 +122,12 @@ impl Connection {
     pub(super) fn sync_packet(&mut self, now: Instant, packet_type: PacketType, ack: SeqNo) -> Transmit {
         let kind = if packet_type == PacketType::Sync {
             self.fx.statistics.syncs_sent += 1;
-            self.follow_sync(now, ack);
+            self.fx.outbound.on_sync_sent(now, ack == self.cx.sequence.numbers.gsr());
             Kind::Sync { ack }
         } else {
             Kind::SyncAck { ack }
         };
         self.emit(now, kind, Options::new(), Payload::EMPTY, Ecn::NotEct)
-    }
-
-    /// Lets an acknowledgement follow a Sync that the peer may ignore.
-    fn follow_sync(&mut self, now: Instant, ack: SeqNo) {
-        if ack == self.cx.sequence.numbers.gsr() && self.fx.outbound.syncs().on_sent(now) {
-            self.fx.outbound.request_ack();
-        }
     }
 
     /// Creates a Sync with a challenge, to be sent to the client's presumed address.
@@ -157,7 +150,7 @@ impl Connection {
             return None;
         }
         let ack = self.cx.sequence.numbers.gsr();
-        self.follow_sync(now, ack);
+        self.fx.outbound.on_sync_sent(now, true);
         let mut transmit = self.emit(now, Kind::Sync { ack }, Options::new(), Payload::EMPTY, Ecn::NotEct);
         let length = size.saturating_sub(transmit.packet.header_len());
         transmit.packet.payload = Payload::Opaque { length: length as u32, tag: 0 };
