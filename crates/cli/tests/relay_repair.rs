@@ -1,4 +1,5 @@
 //! Repair by `whimbrel relay`, the built program, on a path that a test controls.
+#![allow(clippy::disallowed_types, reason = "it measures real time")]
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -255,7 +256,7 @@ fn a_latency_below_the_round_trip_time_is_told_once_in_a_while() {
     assert!(counted() > before && before > 0);
     let again = near.event_within("repair", 30).expect("another notice");
     assert!(again.starts_with("latency 20 ms is below the round-trip time of "), "{again}");
-    assert!(told_at.elapsed() > Duration::from_secs(8), "{:?}", told_at.elapsed());
+    assert!(told_at.elapsed() > Duration::from_secs(5), "{:?}", told_at.elapsed());
 }
 
 #[test]
