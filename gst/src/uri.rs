@@ -5,7 +5,7 @@ use gst::glib;
 /// The scheme.
 pub(crate) const SCHEME: &str = "whimbrel";
 
-/// The contents of a URI. A URI may come from somebody else, so it never names files with keys.
+/// The contents of a URI. A URI is not trusted, so it never names files with keys.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Uri {
     pub(crate) address: String,

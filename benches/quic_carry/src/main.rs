@@ -1,11 +1,11 @@
-//! QUIC DATAGRAM (RFC 9221) in the place of `whimbrel carry`, for comparisons on the same path.
+//! QUIC DATAGRAM (RFC 9221) in place of `whimbrel relay`, for comparisons on the same path.
 //!
 //! ```text
 //! quic_carry receive 0.0.0.0:7000 --to 127.0.0.1:5006 --certificate cert.der
 //! quic_carry send 10.0.0.1:7000 --from 127.0.0.1:5004 --certificate cert.der
 //! ```
 //!
-//! As with `carry`, the sender connects and moves; datagrams pass in both directions, each as one DATAGRAM
+//! The sender connects and moves; datagrams pass in both directions, each as one DATAGRAM
 //! frame, without retransmission. `receive` writes its certificate, `send` trusts it. `send` follows the
 //! route to the other end (`whimbrel_net::LinkMonitor`): at a new address it rebinds its socket, and QUIC
 //! migrates (RFC 9000, Section 9). The congestion control is quinn's default, CUBIC. `--buffer BYTES` bounds

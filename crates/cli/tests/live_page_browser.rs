@@ -145,28 +145,28 @@ pub(crate) fn reported(
     Some(serde_json::from_str(&result.expect("a result in time")).expect("JSON"))
 }
 
-fn sentence(document: &str) -> &str {
+/// The page of the interruption, opened at a place of the recording, and its sentence. `None` without a
+/// browser.
+fn opened(start: &str, place: &str) -> Option<(String, String)> {
+    let folder = TempDir::new().expect("a folder");
+    let url = format!("file://{}{place}", outage(folder.path(), start).display());
+    let document = browsed(&url, folder.path(), &["--window-size=1400,1000"])?;
     let sentence = document.split("<p class=\"sentence").nth(1).and_then(|rest| rest.split("</p>").next());
-    sentence.expect("a sentence")
+    let sentence = sentence.expect("a sentence").to_owned();
+    Some((document, sentence))
 }
 
 /// Two seconds before the first trouble nothing is sent yet.
 #[test]
 fn a_recording_opens_where_data_begin() {
-    let folder = TempDir::new().expect("a folder");
-    let url = format!("file://{}", outage(folder.path(), "3 s").display());
-    let Some(document) = browsed(&url, folder.path(), &["--window-size=1400,1000"]) else { return };
-    let sentence = sentence(&document);
+    let Some((_, sentence)) = opened("3 s", "") else { return };
     assert!(!sentence.contains("othing is sent"), "{sentence}");
 }
 
 #[test]
 fn a_browser_shows_a_run_and_explains_its_interruption() {
-    let folder = TempDir::new().expect("a folder");
-    let url = format!("file://{}#t=8", outage(folder.path(), "0 s").display());
-    let Some(document) = browsed(&url, folder.path(), &["--window-size=1400,1000"]) else { return };
+    let Some((document, sentence)) = opened("0 s", "#t=8") else { return };
     // In intervals of 0.1 s: in the first one after 4 s arrives what was under way.
-    let sentence = sentence(&document);
     assert!(sentence.contains("no data from 4.10 to 6.00 s: the link was down;"), "{sentence}");
     for part in [
         "Rate in bit/s over time",

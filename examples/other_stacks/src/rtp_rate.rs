@@ -25,8 +25,8 @@ impl<L: MediaController> RtpRate<L> {
         packet.sequence
     }
 
-    /// A report of RFC 8888 or of transport-wide congestion control arrives, which the receiver `held` for
-    /// that time.
+    /// Processes a report (RFC 8888 or transport-wide congestion control), which the receiver delayed by
+    /// `held`.
     pub fn on_report(&mut self, now: Instant, report: Vec<(u64, Reception)>, held: Duration) -> Allowance {
         if let Some(feedback) = self.sent.on_report(now, report, held) {
             self.law.on_feedback(&feedback);
