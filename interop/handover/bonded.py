@@ -31,6 +31,7 @@ SCENARIO = ROOT / "interop" / "handover" / "bonded_radios.toml"
 PORT = 5004
 FRAMES_PER_S, STREAM_S = 25, 28
 SENT = FRAMES_PER_S * STREAM_S
+"""Frames that count. One more is sent: a recorder that is killed never writes the last one."""
 BIT_RATE = "1M"
 WAYS = {
     "wlan0": ("--path wlan0", "Wi-Fi alone"),
@@ -98,7 +99,7 @@ def stream(way: str, folder: Path, whimbrel: str) -> Shown:
     done = subprocess.run(emulate, capture_output=True, text=True, check=False)
     if done.returncode not in {0, 130}:
         raise SystemExit(f"bonded: {way}: {done.stderr.strip()}")
-    times = decoded_times(folder / "received.ts")
+    times = counted(decoded_times(folder / "received.ts"))
     events = [json.loads(line) for line in (folder / "near.jsonl").read_text().splitlines()]
     far = [json.loads(line) for line in (folder / "far.jsonl").read_text().splitlines()]
     intervals = [event for event in events if event["event"] == "interval"]
@@ -136,11 +137,16 @@ def video_bytes() -> int:
 
 def source() -> str:
     """The arguments by which ffmpeg makes the video."""
-    picture = f"-f lavfi -i testsrc2=size=640x360:rate={FRAMES_PER_S} -t {STREAM_S}"
+    picture = f"-f lavfi -i testsrc2=size=640x360:rate={FRAMES_PER_S} -frames:v {SENT + 1}"
     encode = f"-c:v libx264 -preset ultrafast -tune zerolatency -g {FRAMES_PER_S} -b:v {BIT_RATE}"
     # A key frame has parameter sets: a viewer that has missed one continues with the next.
     encode += f" -maxrate {BIT_RATE} -bufsize {BIT_RATE} -x264-params repeat-headers=1 -pix_fmt yuv420p"
     return f"{picture} {encode}"
+
+
+def counted(times: list[float]) -> list[float]:
+    """The times of the frames that count. The first two have the same: ffmpeg learns the rate from them."""
+    return [at for at in times if at < times[0] + STREAM_S - 1.5 / FRAMES_PER_S]
 
 
 def gaps(times: list[float]) -> list[float]:
