@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import struct
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shell_blocks import ROOT, commands
 
 from whimbrel.testbed import command, measures, runs, walk
 from whimbrel.testbed.interfaces import IFF_LOWER_UP, IFLA_IFNAME, RTM_NEWLINK, Monitor
@@ -117,7 +119,9 @@ def test_the_kernels_tcp_and_our_dccp_carry_the_stream_across_real_handovers(tmp
         if os.environ.get("REQUIRE_ALL") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+    (printed,) = (words for words in commands(ROOT / "docs" / "testbed.md") if " --quick" in words)
     words = ["testbed", "coffee-walk", "--quick", "--transports", "freeze-following,tcp-kernel", "--json"]
+    assert shlex.split(printed)[1:4] == words[:3]
     words += ["--whimbrel", PROGRAM] if PROGRAM else []
     done = subprocess.run(
         [*WHIMBREL, *words, "--out", str(tmp_path)], capture_output=True, text=True, check=False
