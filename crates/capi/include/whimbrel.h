@@ -79,6 +79,11 @@
 // A path answers again; `value` is its number.
 #define WHIMBREL_EVENT_PATH_RECOVERED 17
 
+// Repair has given up a frame of this end to which others refer (whimbrel_send_part): the encoder should
+// make a key frame. `value` is the stream. Repeated if more is missing before that frame, after a
+// round-trip time and 100 ms at the earliest.
+#define WHIMBREL_EVENT_NEW_START_NEEDED 18
+
 // Room for the text of an event, with the zero behind it.
 #define WHIMBREL_EVENT_TEXT 256
 
@@ -122,6 +127,15 @@
 // Freezes both directions.
 #define WHIMBREL_FREEZE_BOTH 3
 
+// A frame that refers to frames before it, and to which frames after it refer.
+#define WHIMBREL_FRAME_INNER 1
+
+// A frame that begins a group: it refers to no other (a key frame).
+#define WHIMBREL_FRAME_START 2
+
+// A frame to which no other refers.
+#define WHIMBREL_FRAME_DISPOSABLE 3
+
 // The handshake of a path is under way.
 #define WHIMBREL_PATH_JOINING 1
 
@@ -160,6 +174,18 @@ typedef struct {
   // A description in English.
   char text[WHIMBREL_EVENT_TEXT];
 } whimbrel_event;
+
+// The place of a datagram in a frame of media. The datagrams of a frame are sent one after the other.
+typedef struct {
+  // The stream of the frame: frames of different streams do not refer to each other.
+  uint64_t stream;
+  // A WHIMBREL_FRAME_ constant.
+  int role;
+  // Datagrams of the frame, 1 to 255; 0 if unknown.
+  uint8_t count;
+  // The datagram is the last of its frame.
+  bool ends_frame;
+} whimbrel_mark;
 
 // A received datagram, besides its data.
 typedef struct {
@@ -214,6 +240,43 @@ typedef struct {
   // This end is frozen, by its application or by the peer.
   bool is_frozen;
 } whimbrel_stats;
+
+// Counters of repair (whimbrel_config_latency) since the start of the connection, in datagrams unless stated
+// otherwise.
+typedef struct {
+  // Repeats that this end sent.
+  uint64_t repeats_sent;
+  // Coded packets that this end sent.
+  uint64_t coded_sent;
+  // Bytes of this end's datagrams, with repair's headers.
+  uint64_t data_bytes;
+  // Bytes of the repeats, coded packets and reports that this end sent.
+  uint64_t repair_bytes;
+  // Frames of this end that were dropped before they were sent, because they were late. A datagram of
+  // whimbrel_send is a frame.
+  uint64_t frames_dropped;
+  // Frames of this end of which no repeat could arrive in time: the latency is below the round-trip time.
+  uint64_t without_round;
+  // Frames of this end for which no choice of repeats and coded packets is enough.
+  uint64_t out_of_reach;
+  // Coded packets that were not sent, because they would have exceeded the data.
+  uint64_t over_share;
+  // Reports of the peer on what it misses.
+  uint64_t reports;
+  // Datagrams of the peer that repeats brought in time.
+  uint64_t repeated;
+  // Datagrams of the peer that coded packets restored in time.
+  uint64_t restored;
+  // Datagrams of the peer that were not repaired in time, and given up.
+  uint64_t given_up;
+  // Datagrams of the peer that arrived after they were given up.
+  uint64_t late;
+  // Datagrams of the peer delivered before their time, because the window was full.
+  uint64_t hurried;
+  // The age up to which this end sends a datagram, in nanoseconds: the latency less the queueing delay of
+  // the path.
+  uint64_t budget_ns;
+} whimbrel_repair;
 
 // A path of a connection over several.
 typedef struct {
@@ -283,12 +346,12 @@ int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 
 // Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
 // arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
-// are not repaired in time are lost.
+// are not repaired in time are lost. whimbrel_get_repair counts, whimbrel_send_part names frames.
 int whimbrel_config_latency(whimbrel_config *config, uint32_t latency_ms);
 
 // Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler`
 // names what chooses the path of each datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on
-// every path), "cheapest-first", "coded" (for connections with a latency) or "handover". A client has the
+// every path), "cheapest-first", "coded" (refused without a latency) or "handover". A client has the
 // paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
 int whimbrel_config_multipath(whimbrel_config *config, const char *scheduler);
 
@@ -391,6 +454,16 @@ int whimbrel_send(const whimbrel_socket *socket,
                   int64_t lifetime_ms,
                   uint64_t *number);
 
+// Like whimbrel_send, with the place of the datagram in a frame of media: repair
+// (whimbrel_config_latency) then protects whole frames, and WHIMBREL_EVENT_NEW_START_NEEDED reports that a
+// key frame is needed. A datagram of whimbrel_send counts as a frame of its own to which no other refers.
+int whimbrel_send_part(const whimbrel_socket *socket,
+                       const void *data,
+                       size_t size,
+                       int64_t lifetime_ms,
+                       const whimbrel_mark *mark,
+                       uint64_t *number);
+
 // Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL.
 // Returns its size, which is more than `size` if it was cut off, or WHIMBREL_AGAIN if there is none.
 int64_t whimbrel_recv(const whimbrel_socket *socket, void *buffer, size_t size, whimbrel_datagram *datagram);
@@ -415,6 +488,9 @@ int whimbrel_rebind(const whimbrel_socket *socket);
 
 // Reads the measurements of a connection.
 int whimbrel_get_stats(const whimbrel_socket *socket, whimbrel_stats *stats);
+
+// Reads the counters of repair. Returns 0, or WHIMBREL_AGAIN if the ends have not agreed on repair.
+int whimbrel_get_repair(const whimbrel_socket *socket, whimbrel_repair *repair);
 
 // Reads the state of a path, those from 0 on in turn. Returns 0, or WHIMBREL_AGAIN if there are no more; a
 // connection over one path has none.

@@ -353,7 +353,7 @@ pub unsafe extern "C" fn whimbrel_config_idle_timeout(
 
 /// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
 /// arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
-/// are not repaired in time are lost.
+/// are not repaired in time are lost. whimbrel_get_repair counts, whimbrel_send_part names frames.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.
@@ -370,7 +370,7 @@ pub unsafe extern "C" fn whimbrel_config_latency(config: *mut whimbrel_config, l
 
 /// Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler`
 /// names what chooses the path of each datagram of this end: "lowest-rtt", "weighted", "redundant" (a copy on
-/// every path), "cheapest-first", "coded" (for connections with a latency) or "handover". A client has the
+/// every path), "cheapest-first", "coded" (refused without a latency) or "handover". A client has the
 /// paths of whimbrel_config_add_path; a listener needs none, and accepts connections over one path as well.
 ///
 /// # Safety

@@ -47,6 +47,10 @@ pub const WHIMBREL_EVENT_PATH_DOWN: c_int = 15;
 pub const WHIMBREL_EVENT_PATH_FAILED: c_int = 16;
 /// A path answers again; `value` is its number.
 pub const WHIMBREL_EVENT_PATH_RECOVERED: c_int = 17;
+/// Repair has given up a frame of this end to which others refer (whimbrel_send_part): the encoder should
+/// make a key frame. `value` is the stream. Repeated if more is missing before that frame, after a
+/// round-trip time and 100 ms at the earliest.
+pub const WHIMBREL_EVENT_NEW_START_NEEDED: c_int = 18;
 
 /// Room for the text of an event, with the zero behind it.
 pub const WHIMBREL_EVENT_TEXT: usize = 256;
@@ -107,6 +111,7 @@ fn converted(event: &Event) -> whimbrel_event {
             let is_congestion = verdict.cause == whimbrel_net::LossClass::Congestion;
             (WHIMBREL_EVENT_LOSS, is_congestion.into(), verdict.count)
         }
+        Event::NewStartNeeded { stream } => (WHIMBREL_EVENT_NEW_START_NEEDED, 0, *stream),
         Event::Closed(_) => (WHIMBREL_EVENT_CLOSED, 0, 0),
         Event::Paths(event) => match &**event {
             MultipathEvent::SubflowUp(path) => (WHIMBREL_EVENT_PATH_UP, 0, path.0.into()),

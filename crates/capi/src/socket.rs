@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_net::polled::Socket;
-use whimbrel_net::{Bytes, FreezeScope, HostPort, ParseHostPortError, PathChange, Role};
+use whimbrel_net::{Bytes, FrameRole, FreezeScope, HostPort, Mark, ParseHostPortError, PathChange, Role};
 
 use crate::config::whimbrel_config;
 use crate::failure::{Failure, WHIMBREL_AGAIN};
@@ -19,6 +19,26 @@ pub const WHIMBREL_FREEZE_LOCAL: c_int = 1;
 pub const WHIMBREL_FREEZE_REMOTE: c_int = 2;
 /// Freezes both directions.
 pub const WHIMBREL_FREEZE_BOTH: c_int = 3;
+
+/// A frame that refers to frames before it, and to which frames after it refer.
+pub const WHIMBREL_FRAME_INNER: c_int = 1;
+/// A frame that begins a group: it refers to no other (a key frame).
+pub const WHIMBREL_FRAME_START: c_int = 2;
+/// A frame to which no other refers.
+pub const WHIMBREL_FRAME_DISPOSABLE: c_int = 3;
+
+/// The place of a datagram in a frame of media. The datagrams of a frame are sent one after the other.
+#[repr(C)]
+pub struct whimbrel_mark {
+    /// The stream of the frame: frames of different streams do not refer to each other.
+    pub stream: u64,
+    /// A WHIMBREL_FRAME_ constant.
+    pub role: c_int,
+    /// Datagrams of the frame, 1 to 255; 0 if unknown.
+    pub count: u8,
+    /// The datagram is the last of its frame.
+    pub ends_frame: bool,
+}
 
 /// One connection.
 pub struct whimbrel_socket(pub(crate) Socket);
@@ -189,17 +209,64 @@ pub unsafe extern "C" fn whimbrel_send(
     lifetime_ms: i64,
     number: *mut u64,
 ) -> c_int {
+    // SAFETY: the caller's promise.
+    failure::number(|| unsafe { queue(socket, (data, size), lifetime_ms, Mark::SINGLE, number) })
+}
+
+/// Like whimbrel_send, with the place of the datagram in a frame of media: repair
+/// (whimbrel_config_latency) then protects whole frames, and WHIMBREL_EVENT_NEW_START_NEEDED reports that a
+/// key frame is needed. A datagram of whimbrel_send counts as a frame of its own to which no other refers.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_send_part(
+    socket: *const whimbrel_socket,
+    data: *const c_void,
+    size: usize,
+    lifetime_ms: i64,
+    mark: *const whimbrel_mark,
+    number: *mut u64,
+) -> c_int {
     failure::number(|| {
         // SAFETY: the caller's promise.
-        let (socket, data) = unsafe { (borrowed(socket)?, pointers::bytes(data.cast(), size, "data")?) };
-        let lifetime = u64::try_from(lifetime_ms).ok().map(Duration::from_millis);
-        let id = socket.try_send(Bytes::copy_from_slice(data), lifetime)?;
+        let mark = unsafe { pointers::object(mark, "mark") }?;
+        let role = match mark.role {
+            WHIMBREL_FRAME_INNER => FrameRole::Inner,
+            WHIMBREL_FRAME_START => FrameRole::Start,
+            WHIMBREL_FRAME_DISPOSABLE => FrameRole::Disposable,
+            role => {
+                let text = format!("mark.role is {role}: expected a WHIMBREL_FRAME_ constant");
+                return Err(Failure::argument(text));
+            }
+        };
+        let count = Some(mark.count).filter(|count| *count > 0);
+        let mark = Mark { stream: mark.stream, ends_frame: mark.ends_frame, role, count, captured: None };
         // SAFETY: the caller's promise.
-        if let Some(number) = unsafe { number.as_mut() } {
-            *number = id.0;
-        }
-        Ok(0)
+        unsafe { queue(socket, (data, size), lifetime_ms, mark, number) }
     })
+}
+
+/// Queues a datagram.
+///
+/// # Safety
+/// Same as [`pointers::object`], for all pointers.
+unsafe fn queue(
+    socket: *const whimbrel_socket,
+    (data, size): (*const c_void, usize),
+    lifetime_ms: i64,
+    mark: Mark,
+    number: *mut u64,
+) -> Result<c_int, Failure> {
+    // SAFETY: the caller's promise.
+    let (socket, data) = unsafe { (borrowed(socket)?, pointers::bytes(data.cast(), size, "data")?) };
+    let lifetime = u64::try_from(lifetime_ms).ok().map(Duration::from_millis);
+    let id = socket.try_send_part(Bytes::copy_from_slice(data), lifetime, mark)?;
+    // SAFETY: the caller's promise.
+    if let Some(number) = unsafe { number.as_mut() } {
+        *number = id.0;
+    }
+    Ok(0)
 }
 
 /// Reads a datagram: copies up to `size` bytes of it to `buffer` and fills `datagram`, unless that is NULL.

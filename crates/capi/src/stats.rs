@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_int};
 
-use whimbrel_net::ConnectionSnapshot;
 use whimbrel_net::multipath::{SubflowSnapshot, SubflowStage};
+use whimbrel_net::{ConnectionSnapshot, RepairCounts};
 
 use crate::failure::{Failure, WHIMBREL_AGAIN};
 use crate::socket::{open, whimbrel_socket};
@@ -71,6 +71,85 @@ pub unsafe extern "C" fn whimbrel_get_stats(
         stats.forgeries = socket.forgeries();
         Ok(0)
     })
+}
+
+/// Counters of repair (whimbrel_config_latency) since the start of the connection, in datagrams unless stated
+/// otherwise.
+#[repr(C)]
+pub struct whimbrel_repair {
+    /// Repeats that this end sent.
+    pub repeats_sent: u64,
+    /// Coded packets that this end sent.
+    pub coded_sent: u64,
+    /// Bytes of this end's datagrams, with repair's headers.
+    pub data_bytes: u64,
+    /// Bytes of the repeats, coded packets and reports that this end sent.
+    pub repair_bytes: u64,
+    /// Frames of this end that were dropped before they were sent, because they were late. A datagram of
+    /// whimbrel_send is a frame.
+    pub frames_dropped: u64,
+    /// Frames of this end of which no repeat could arrive in time: the latency is below the round-trip time.
+    pub without_round: u64,
+    /// Frames of this end for which no choice of repeats and coded packets is enough.
+    pub out_of_reach: u64,
+    /// Coded packets that were not sent, because they would have exceeded the data.
+    pub over_share: u64,
+    /// Reports of the peer on what it misses.
+    pub reports: u64,
+    /// Datagrams of the peer that repeats brought in time.
+    pub repeated: u64,
+    /// Datagrams of the peer that coded packets restored in time.
+    pub restored: u64,
+    /// Datagrams of the peer that were not repaired in time, and given up.
+    pub given_up: u64,
+    /// Datagrams of the peer that arrived after they were given up.
+    pub late: u64,
+    /// Datagrams of the peer delivered before their time, because the window was full.
+    pub hurried: u64,
+    /// The age up to which this end sends a datagram, in nanoseconds: the latency less the queueing delay of
+    /// the path.
+    pub budget_ns: u64,
+}
+
+/// Reads the counters of repair. Returns 0, or WHIMBREL_AGAIN if the ends have not agreed on repair.
+///
+/// # Safety
+/// See the head of this file on pointers and threads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whimbrel_get_repair(
+    socket: *const whimbrel_socket,
+    repair: *mut whimbrel_repair,
+) -> c_int {
+    failure::number(|| {
+        // SAFETY: the caller's promise.
+        let (socket, repair) = unsafe { (open(socket)?, pointers::object_mut(repair, "repair")?) };
+        match socket.repair() {
+            Some(counts) => *repair = converted_repair(counts),
+            None if socket.snapshot().is_some() => return Ok(WHIMBREL_AGAIN),
+            None => return Err(Failure::closed("the connection is over")),
+        }
+        Ok(0)
+    })
+}
+
+fn converted_repair(RepairCounts { sent, received, budget }: RepairCounts) -> whimbrel_repair {
+    whimbrel_repair {
+        repeats_sent: sent.repeats,
+        coded_sent: sent.parity + sent.surplus,
+        data_bytes: sent.source_bytes,
+        repair_bytes: sent.repair_bytes + received.report_bytes,
+        frames_dropped: sent.dropped_frames,
+        without_round: sent.without_round,
+        out_of_reach: sent.out_of_reach,
+        over_share: sent.over_share,
+        reports: sent.reports,
+        repeated: received.repeated,
+        restored: received.restored,
+        given_up: received.lost,
+        late: received.late,
+        hurried: received.hurried,
+        budget_ns: budget.as_nanos(),
+    }
 }
 
 /// The handshake of a path is under way.

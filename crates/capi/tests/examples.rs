@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+#[path = "examples/repair.rs"]
+mod repair;
+
 /// The folder with the libraries that belong to this test.
 fn libraries() -> PathBuf {
     let program = std::env::current_exe().expect("a path");

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use whimbrel_proto::Config;
 use whimbrel_proto::config::{Differentiation, Scheme, Silence};
-use whimbrel_proto::multipath::MultipathConfig;
+use whimbrel_proto::multipath::{MultipathConfig, SchedulerKind};
 use whimbrel_proto::repair::RepairConfig;
 use whimbrel_units::Duration;
 
@@ -57,6 +57,8 @@ impl Setup {
     /// interface; the first one carries the handshake, and the others join afterwards. Where there are none,
     /// the system chooses the first, and [`Socket::join`](crate::Socket::join) adds others. A server is
     /// reached at its own address and at each of `locals`, and accepts connections over one path as well.
+    ///
+    /// [`SchedulerKind::Coded`] needs [repair](Self::repaired): without it, connecting and listening fail.
     #[must_use]
     pub fn over_paths(self, locals: impl IntoIterator<Item = SocketAddr>, settings: MultipathConfig) -> Self {
         Self { paths: Some(OverPaths { settings, locals: locals.into_iter().collect() }), ..self }
@@ -118,6 +120,12 @@ impl Setup {
         if uses_damaged && self.above.security.is_some() {
             let text =
                 "repair.in_parts: DTLS rejects damaged packets, expected a connection without security";
+            return Err(NetError::Config(text.into()));
+        }
+        let scheduler = self.paths.as_ref().map(|paths| paths.settings.scheduler);
+        if scheduler == Some(SchedulerKind::Coded) && self.above.repair.is_none() {
+            let text = "scheduler = \"coded\": expected a connection with repair (a latency above 0), whose \
+                        repeats and coded packets it spreads, or another scheduler";
             return Err(NetError::Config(text.into()));
         }
         Ok(())

@@ -8,6 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::net::UdpSocket;
 use tokio::time::{interval, sleep, timeout};
+use whimbrel_net::multipath::{MultipathConfig, SchedulerKind};
 use whimbrel_net::{Config, Identity, Listener, RepairConfig, Security, Setup, Socket, Trust};
 
 const PORT: u16 = 5001;
@@ -182,4 +183,23 @@ async fn damaged_packets_and_encryption_exclude_each_other() {
     assert!(refused.contains("DTLS rejects damaged packets"), "{refused}");
     let refused = Socket::connect(any, PORT, setup()).await.expect_err("both").to_string();
     assert!(refused.contains("DTLS rejects damaged packets"), "{refused}");
+}
+
+/// The scheduler for repeats and coded packets needs repair at either end.
+#[tokio::test]
+async fn coded_paths_without_repair_are_refused() {
+    let over =
+        |setup: Setup| setup.over_paths([], MultipathConfig::default().scheduler(SchedulerKind::Coded));
+    let any: SocketAddr = "127.0.0.1:0".parse().expect("an address");
+    let refused = [
+        Listener::bind(any, PORT, over(Config::default().into())).await.expect_err("no repair"),
+        Socket::connect(any, PORT, over(Config::default().into())).await.expect_err("no repair"),
+    ];
+    for error in refused {
+        let error = error.to_string();
+        assert!(error.contains("scheduler = \"coded\": expected a connection with repair"), "{error}");
+    }
+    let listener = Listener::bind(any, PORT, over(repaired(Config::default().into()))).await.expect("repair");
+    let client = Socket::connect(listener.local(), PORT, over(repaired(Config::default().into()))).await;
+    assert!(client.expect("a server").repair().is_some());
 }

@@ -16,7 +16,7 @@ use super::Runtime;
 use super::runtime::waited;
 use super::signal::Signal;
 use crate::waiters::wait;
-use crate::{HostPort, NetError, Received, Setup, SocketOptions};
+use crate::{HostPort, Mark, NetError, Received, Setup, SocketOptions};
 
 /// One connection; see [`crate::Socket`]. Its descriptor is readable while there are datagrams to read, and
 /// when the handshake or the connection has ended; the descriptor of [`Socket::event_fd`] is readable while
@@ -155,7 +155,7 @@ impl Socket {
     /// of a name nor for the handshake. The descriptor is readable when it has succeeded or failed.
     ///
     /// # Errors
-    /// The system refuses a descriptor.
+    /// The setup is invalid, or the system refuses a descriptor.
     pub fn connect(
         runtime: &Runtime,
         remote: impl Into<HostPort>,
@@ -163,7 +163,9 @@ impl Socket {
         setup: impl Into<Setup>,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
-        let (shared, setup, remote) = (Shared::new(Phase::Connecting)?, setup.into(), remote.into());
+        let (setup, remote) = (setup.into(), remote.into());
+        setup.check()?;
+        let shared = Shared::new(Phase::Connecting)?;
         let task = shared.clone();
         runtime.spawn(async move {
             task.connect(crate::Socket::connect_host(&remote, port, setup, options)).await;
@@ -232,11 +234,25 @@ impl Socket {
     /// readable when it has room, and [`Socket::try_event`] gives [`Event::SendReady`]. During the handshake,
     /// the queue counts as full.
     pub fn try_send(&self, payload: Bytes, lifetime: Option<Duration>) -> Result<DatagramId, NetError> {
+        self.try_send_part(payload, lifetime, Mark::SINGLE)
+    }
+
+    /// Like [`Socket::try_send`], with the place of the datagram in a frame of media, by which
+    /// [repair](crate::Setup::repaired) protects whole frames.
+    ///
+    /// # Errors
+    /// Same as [`Socket::try_send`].
+    pub fn try_send_part(
+        &self,
+        payload: Bytes,
+        lifetime: Option<Duration>,
+        mark: Mark,
+    ) -> Result<DatagramId, NetError> {
         let Some(socket) = self.get()? else { return Err(SendError::QueueFull.into()) };
         let deadline = lifetime.map(|lifetime| socket.now() + lifetime.into());
         // Created before the attempt: it receives a wake-up between that and waiting.
         let room = socket.mailbox.waiters.writable.clone().notified_owned();
-        let result = socket.try_send(payload, deadline);
+        let result = socket.try_send_part(payload, deadline, mark);
         if let Err(NetError::Send(SendError::QueueFull)) = result {
             *self.shared.room.lock().unwrap_or_else(PoisonError::into_inner) = Some(room);
             self.shared.events_drained.notify_one();
