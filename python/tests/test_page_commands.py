@@ -94,7 +94,7 @@ MADE = {
         "editor": 'cp papers/mine.py "$1" && cp papers/expected.csv papers/square',
     },
 }
-"""What the reader of a page has or writes."""
+"""Files that the reader of a page has or writes."""
 EMULATED = {
     # The camera plays in real time, in interop/live; the nested one has a scenario of the reader's.
     "docs/emulate.md": (3, ("^make", "ffmpeg", "home.toml")),
