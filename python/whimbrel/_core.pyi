@@ -265,14 +265,22 @@ class Socket:
     def try_recv(self) -> tuple[bytes, int, float, int, int] | None:
         """The next datagram, if there is one: data, sequence number, time of arrival, ECN codepoint, path."""
 
-    def try_send(self, data: bytes, lifetime_s: float | None) -> int | None:
-        """Queues a datagram, and returns its number; None if the queue is full and refuses."""
+    def try_send(
+        self, data: bytes, lifetime_s: float | None, place: tuple[int, str, bool, int | None] | None
+    ) -> int | None:
+        """Queues a datagram, and returns its number; None if the queue is full and refuses.
+
+        Its place in a frame: stream, role, whether it is the last datagram, and datagrams of the frame.
+        """
 
     def try_event(self) -> tuple[str, dict[str, Any]] | None:
         """The next event, if there is one: its kind and its fields."""
 
     def stats(self) -> dict[str, Any] | None:
         """The fields of `whimbrel.aio.Stats`; None if the connection is over."""
+
+    def repair(self) -> dict[str, Any] | None:
+        """The fields of `whimbrel.aio.Repair`; None if the ends have not agreed on repair."""
 
     def paths(self) -> list[dict[str, Any]]:
         """The fields of `whimbrel.aio.PathStats`, for each path of a connection over several."""

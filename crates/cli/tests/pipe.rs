@@ -64,6 +64,18 @@ fn lines_arrive_over_two_paths() {
 }
 
 #[test]
+fn paths_for_coded_packets_need_repair_which_a_pipe_has_not() {
+    for end in [&["server"][..], &["client", "127.0.0.1"]] {
+        let mut command = whimbrel(&[&["pipe"][..], end, &["--scheduler", "coded"]].concat());
+        let output = command.stdin(Stdio::null()).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("invalid value 'coded' for '--scheduler <NAME>'"), "{said}");
+        assert!(said.contains("lowest-rtt, weighted, redundant, cheapest-first, handover"), "{said}");
+    }
+}
+
+#[test]
 fn an_end_of_the_data_that_the_other_end_does_not_confirm_is_an_error() {
     let folder = TempDir::new().expect("a folder");
     let [mut listening, mut connecting] = start(&folder, &["--lines"]);

@@ -220,6 +220,8 @@ fn keys_are_checked() {
     assert!(refused("multipath = { priorities = [3] }").contains("2 numbers, one for each path"));
     assert!(refused("multipath = { priorities = [3, 16] }").contains("0 to 15"));
     assert!(refused(r#"multipath = { scheduler = "fastest" }"#).contains("scheduler"));
+    let coded = refused(r#"multipath = { scheduler = "coded" }"#);
+    assert!(coded.contains("multipath.scheduler") && coded.contains("have no repair"), "{coded}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Sockets: the calls that never wait. `whimbrel.aio` waits for their descriptors in its event loop.
 
+mod events;
+
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
@@ -8,15 +10,17 @@ use std::time::Duration;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use whimbrel_net::multipath::{MultipathEvent, SubflowStage};
+use whimbrel_net::multipath::SubflowStage;
 use whimbrel_net::polled::{self, Paths, Protection, Runtime};
 use whimbrel_net::{
-    Authorities, Bytes, Ccid, Config, ConnectionError, ConnectionSnapshot, Event, Fingerprint, FreezeScope,
-    HostOptions, HostPort, Identity, KeyError, MobilityConfig, NetError, OverflowPolicy, ParseHostPortError,
-    PathChange, Role, Security, SendError, ServiceCode, Setup, SharedSecret, SocketOptions, Trust,
+    Authorities, Bytes, Ccid, Config, ConnectionError, ConnectionSnapshot, Fingerprint, FrameRole,
+    FreezeScope, HostOptions, HostPort, Identity, KeyError, Mark, MobilityConfig, NetError, OverflowPolicy,
+    ParseHostPortError, PathChange, RepairCounts, Role, Security, SendError, ServiceCode, Setup,
+    SharedSecret, SocketOptions, Trust,
 };
 
 use crate::{detached, errors};
+use events::describe;
 
 pyo3::create_exception!(
     _core,
@@ -242,6 +246,9 @@ fn parts(address: SocketAddr) -> (String, u16) {
 #[pyclass(frozen)]
 pub(crate) struct Socket(polled::Socket);
 
+/// The place of a datagram in a frame: stream, role, whether it is the last, datagrams of the frame.
+type Place = (u64, String, bool, Option<u8>);
+
 /// Data, sequence number, time of arrival in seconds, ECN codepoint, path.
 type Datagram<'py> = (Bound<'py, PyBytes>, u64, f64, u8, u32);
 
@@ -284,9 +291,10 @@ impl Socket {
     }
 
     /// The datagram's number; `None` if the queue is full and refuses.
-    fn try_send(&self, data: &[u8], lifetime_s: Option<f64>) -> PyResult<Option<u64>> {
+    fn try_send(&self, data: &[u8], lifetime_s: Option<f64>, place: Option<Place>) -> PyResult<Option<u64>> {
         let lifetime = lifetime_s.map(|lifetime| seconds(lifetime, "lifetime")).transpose()?;
-        match self.0.try_send(Bytes::copy_from_slice(data), lifetime) {
+        let mark = place.map_or(Ok(Mark::SINGLE), mark)?;
+        match self.0.try_send_part(Bytes::copy_from_slice(data), lifetime, mark) {
             Ok(id) => Ok(Some(id.0)),
             Err(NetError::Send(SendError::QueueFull)) => Ok(None),
             Err(error) => Err(raised(error)),
@@ -314,6 +322,16 @@ impl Socket {
         fields.set_item("forgeries", socket.forgeries())?;
         fields.set_item("is_frozen", snapshot.freeze.local || snapshot.freeze.by_peer)?;
         Ok(Some(fields))
+    }
+
+    /// Counters of repair; `None` if the ends have not agreed on it.
+    fn repair<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let socket = self.open()?;
+        match socket.repair() {
+            Some(counts) => repaired(py, counts).map(Some),
+            None if socket.snapshot().is_some() => Ok(None),
+            None => Err(SocketError::new_err(("closed", "the connection is over"))),
+        }
     }
 
     /// The paths of a connection over several.
@@ -391,6 +409,43 @@ fn measured<'py>(py: Python<'py>, snapshot: &ConnectionSnapshot) -> PyResult<Bou
     Ok(fields)
 }
 
+fn repaired(py: Python<'_>, counts: RepairCounts) -> PyResult<Bound<'_, PyDict>> {
+    let RepairCounts { sent, received, budget } = counts;
+    let fields = PyDict::new(py);
+    fields.set_item("repeats_sent", sent.repeats)?;
+    fields.set_item("coded_sent", sent.parity + sent.surplus)?;
+    fields.set_item("data_bytes", sent.source_bytes)?;
+    fields.set_item("repair_bytes", sent.repair_bytes + received.report_bytes)?;
+    fields.set_item("frames_dropped", sent.dropped_frames)?;
+    fields.set_item("without_round", sent.without_round)?;
+    fields.set_item("out_of_reach", sent.out_of_reach)?;
+    fields.set_item("over_share", sent.over_share)?;
+    fields.set_item("reports", sent.reports)?;
+    fields.set_item("repeated", received.repeated)?;
+    fields.set_item("restored", received.restored)?;
+    fields.set_item("given_up", received.lost)?;
+    fields.set_item("late", received.late)?;
+    fields.set_item("hurried", received.hurried)?;
+    fields.set_item("budget_s", budget.as_secs_f64())?;
+    Ok(fields)
+}
+
+fn mark((stream, role, ends_frame, count): Place) -> PyResult<Mark> {
+    let role = match role.as_str() {
+        "inner" => FrameRole::Inner,
+        "start" => FrameRole::Start,
+        "disposable" => FrameRole::Disposable,
+        _ => {
+            let text = format!("role is {role:?}: expected 'start', 'inner' or 'disposable'");
+            return Err(errors::argument(text));
+        }
+    };
+    if count == Some(0) {
+        return Err(errors::argument("count is 0: expected 1 to 255 datagrams, or None"));
+    }
+    Ok(Mark { stream, ends_frame, role, count, captured: None })
+}
+
 fn freeze_scope(scope: &str) -> PyResult<FreezeScope> {
     match scope {
         "local" => Ok(FreezeScope::Local),
@@ -398,101 +453,4 @@ fn freeze_scope(scope: &str) -> PyResult<FreezeScope> {
         "both" => Ok(FreezeScope::Both),
         _ => Err(errors::argument(format!("scope is {scope:?}: expected 'local', 'remote' or 'both'"))),
     }
-}
-
-/// The kind of an event; its fields go to `fields`.
-fn describe(event: &Event, fields: &Bound<'_, PyDict>) -> PyResult<&'static str> {
-    Ok(match event {
-        Event::Connected { sender_ccid, receiver_ccid } => {
-            fields.set_item("sender_ccid", sender_ccid.0)?;
-            fields.set_item("receiver_ccid", receiver_ccid.0)?;
-            "connected"
-        }
-        Event::DatagramDropped { id, reason } => {
-            fields.set_item("datagram", id.0)?;
-            fields.set_item("reason", snake_case(&format!("{reason:?}")))?;
-            "dropped"
-        }
-        Event::DataDropped { sequence, code } => {
-            fields.set_item("sequence", sequence.value())?;
-            fields.set_item("reason", snake_case(&format!("{code:?}")))?;
-            "data_dropped"
-        }
-        Event::LossClassified(verdict) => {
-            fields.set_item("sequence", verdict.first.value())?;
-            fields.set_item("count", verdict.count)?;
-            fields.set_item("cause", verdict.cause.name())?;
-            "loss"
-        }
-        Event::SlowReceiver => "slow_receiver",
-        Event::SendReady => "send_ready",
-        Event::Frozen { by_peer } => {
-            fields.set_item("by_peer", by_peer)?;
-            "frozen"
-        }
-        Event::Unfrozen { by } => {
-            fields.set_item("by", snake_case(&format!("{by:?}")))?;
-            "unfrozen"
-        }
-        Event::FeatureChanged { feature, local, value } => {
-            fields.set_item("feature", feature)?;
-            fields.set_item("local", local)?;
-            fields.set_item("value", value)?;
-            "feature"
-        }
-        Event::ErrorText { text } => {
-            fields.set_item("text", text)?;
-            "error_text"
-        }
-        Event::MaxDatagramChanged { max_datagram } => {
-            fields.set_item("max_datagram", max_datagram)?;
-            "max_datagram"
-        }
-        Event::PeerMoved { to, .. } => {
-            fields.set_item("to", parts(*to))?;
-            "peer_moved"
-        }
-        Event::MoveConfirmed => "move_confirmed",
-        Event::Paths(event) => describe_path(event, fields)?,
-        Event::Closed(why) => {
-            fields.set_item("reason", why.to_string())?;
-            "closed"
-        }
-        event => {
-            fields.set_item("text", format!("{event:?}"))?;
-            "other"
-        }
-    })
-}
-
-/// The kind of an event of one of several paths.
-fn describe_path(event: &MultipathEvent, fields: &Bound<'_, PyDict>) -> PyResult<&'static str> {
-    let (path, kind) = match event {
-        MultipathEvent::SubflowUp(path) => (path, "path_up"),
-        MultipathEvent::SubflowDown { subflow, error } => {
-            fields.set_item("reason", error.to_string())?;
-            (subflow, "path_down")
-        }
-        MultipathEvent::PathFailed(path) => (path, "path_failed"),
-        MultipathEvent::PathRecovered(path) => (path, "path_recovered"),
-        MultipathEvent::Subflow { subflow, event } => (subflow, describe(event, fields)?),
-        event => {
-            fields.set_item("text", format!("{event:?}"))?;
-            return Ok("other");
-        }
-    };
-    fields.set_item("path", path.0)?;
-    Ok(kind)
-}
-
-/// `PeerNotListening` as `peer_not_listening`.
-fn snake_case(name: &str) -> String {
-    let mut text = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !text.is_empty() {
-            text.push('_');
-        }
-        text.push(letter.to_ascii_lowercase());
-    }
-    text
 }

@@ -35,8 +35,10 @@ from whimbrel.aio._connection import (
     ConnectionClosedError,
     Datagram,
     Event,
+    Mark,
     PathStats,
     Protection,
+    Repair,
     SecurityError,
     SocketError,
     Stats,
@@ -49,8 +51,10 @@ __all__ = [
     "Datagram",
     "Event",
     "Listener",
+    "Mark",
     "PathStats",
     "Protection",
+    "Repair",
     "Scope",
     "SecurityError",
     "Socket",
@@ -139,22 +143,24 @@ class Socket:
         # Times at which the send queue had room again.
         self._rooms = 0
 
-    async def send(self, data: bytes, *, lifetime: float | None = None) -> int:
+    async def send(self, data: bytes, *, lifetime: float | None = None, mark: Mark | None = None) -> int:
         """Queues a datagram, which is dropped if it could not be sent within `lifetime` seconds.
 
-        Waits if the queue is full and refuses (`refuse=True`). Its arrival is not confirmed.
+        Waits if the queue is full and refuses (`refuse=True`). Its arrival is not confirmed. Without a
+        `mark`, repair takes it for a frame of its own to which no other refers.
 
         Returns:
             Its number. The event `dropped` has it as `datagram`, if it is dropped before it was sent.
 
         Raises:
-            ValueError: the datagram is too large.
+            ValueError: the datagram is too large, or the mark is invalid.
             SocketError: the connection has ended.
         """
+        place = None if mark is None else (mark.stream, mark.role, mark.ends_frame, mark.count)
         with converted_errors():
             while True:
                 rooms = self._rooms
-                number = self._socket.try_send(data, lifetime)
+                number = self._socket.try_send(data, lifetime, place)
                 if number is not None:
                     return number
                 await self._events.until(partial(self._has_room_since, rooms))
@@ -208,6 +214,16 @@ class Socket:
         if fields is None:
             raise ConnectionClosedError("the connection is over")
         return Stats(**fields)
+
+    def repair(self) -> Repair | None:
+        """Counters of repair (`latency`); None if the ends have not agreed on it.
+
+        Raises:
+            SocketError: the connection has ended.
+        """
+        with converted_errors():
+            fields = self._socket.repair()
+        return None if fields is None else Repair(**fields)
 
     def paths(self) -> list[PathStats]:
         """Measurements of each path of a connection over several; of one over a single path, none.
@@ -391,7 +407,7 @@ class _Options(TypedDict, total=False):
         paths: local addresses, such as `192.0.2.10`, each of an interface of its own: the connection has a
             path from each (MP-DCCP), if the peer takes part. Of a listener, further addresses.
         scheduler: what chooses the path of each datagram of this end: `lowest-rtt`, `weighted`, `redundant`,
-            `cheapest-first`, `coded` (with `latency`) or `handover`. A listener with a scheduler accepts
+            `cheapest-first`, `coded` (only with `latency`) or `handover`. A listener with a scheduler accepts
             several paths, and one.
     """
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from whimbrel import _core
 from whimbrel._base import texts
@@ -70,13 +70,68 @@ class Event:
     Kinds and their fields: `connected` (sender_ccid, receiver_ccid), `dropped` (datagram, reason: a queued
     one will not be sent), `data_dropped` (sequence, reason), `loss` (sequence, count, cause),
     `slow_receiver`, `send_ready`, `frozen` (by_peer), `unfrozen` (by), `feature` (feature, local, value),
-    `error_text` (text), `max_datagram` (max_datagram), `peer_moved` (to), `move_confirmed`, `closed`
-    (reason) and `other` (text). Over several paths, also `path_up` (path), `path_down` (path, reason),
-    `path_failed` (path) and `path_recovered` (path), and the events of one path have it as `path`.
+    `error_text` (text), `max_datagram` (max_datagram), `peer_moved` (to), `move_confirmed`,
+    `new_start_needed` (stream: repair has given up a frame to which others refer, and the encoder should make
+    a key frame), `closed` (reason) and `other` (text). Over several paths, also `path_up` (path), `path_down`
+    (path, reason), `path_failed` (path) and `path_recovered` (path), and the events of one path have it as
+    `path`.
     """
 
     kind: str
     fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The place of a datagram in a frame of media, by which repair protects whole frames."""
+
+    #: `start`: the frame refers to no other (a key frame). `inner`: it refers to frames before it, and frames
+    #: after it refer to it. `disposable`: no other frame refers to it.
+    role: Literal["start", "inner", "disposable"]
+    #: The datagram is the last of its frame.
+    ends_frame: bool
+    #: Datagrams of the frame, 1 to 255; None if unknown.
+    count: int | None = None
+    #: The stream of the frame: frames of different streams do not refer to each other.
+    stream: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Counters of repair since the start of the connection, in datagrams unless stated otherwise."""
+
+    #: Repeats that this end sent.
+    repeats_sent: int
+    #: Coded packets that this end sent.
+    coded_sent: int
+    #: Bytes of this end's datagrams, with repair's headers.
+    data_bytes: int
+    #: Bytes of the repeats, coded packets and reports that this end sent.
+    repair_bytes: int
+    #: Frames of this end that were dropped before they were sent, because they were late. A datagram that is
+    #: sent without a `Mark` is a frame.
+    frames_dropped: int
+    #: Frames of this end of which no repeat could arrive in time: the latency is below the round-trip time.
+    without_round: int
+    #: Frames of this end for which no choice of repeats and coded packets is enough.
+    out_of_reach: int
+    #: Coded packets that were not sent, because they would have exceeded the data.
+    over_share: int
+    #: Reports of the peer on what it misses.
+    reports: int
+    #: Datagrams of the peer that repeats brought in time.
+    repeated: int
+    #: Datagrams of the peer that coded packets restored in time.
+    restored: int
+    #: Datagrams of the peer that were not repaired in time, and given up.
+    given_up: int
+    #: Datagrams of the peer that arrived after they were given up.
+    late: int
+    #: Datagrams of the peer delivered before their time, because the window was full.
+    hurried: int
+    #: The age in seconds up to which this end sends a datagram: the latency less the queueing delay of the
+    #: path.
+    budget_s: float
 
 
 @dataclass(frozen=True, slots=True)

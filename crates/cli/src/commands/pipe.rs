@@ -14,7 +14,7 @@ use whimbrel_relay::address::{is_loopback, parse_server};
 use whimbrel_relay::pipe::{Carried, PipeFar, PipeNear, Streams};
 use whimbrel_relay::{Notice, Observer, PathSpec};
 
-use super::relay::parse_scheduler;
+use super::relay::parse_scheduler_of;
 use super::transport::{CongestionControl, OwnAddress, Reordering};
 use crate::exit::Failure;
 use crate::security::{ClientSecurityArgs, SecurityArgs, required};
@@ -82,8 +82,9 @@ struct CommonArgs {
     /// A datagram for each line of standard input, with its end; longer lines take several.
     #[arg(long)]
     lines: bool,
-    /// Chooses the path of each datagram of this end, if there are several.
-    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler())]
+    /// Chooses the path of each datagram of this end, if there are several. `coded` is for repair, which a
+    /// pipe does not have.
+    #[arg(long, value_name = "NAME", default_value = "lowest-rtt", value_parser = parse_scheduler_of(|kind| kind != SchedulerKind::Coded))]
     scheduler: SchedulerKind,
     /// The most bytes of a datagram.
     #[arg(long, value_name = "BYTES", default_value_t = 1200, value_parser = clap::value_parser!(u16).range(1..=16_000))]

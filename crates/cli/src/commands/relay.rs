@@ -79,7 +79,15 @@ fn parse_codec() -> impl TypedValueParser<Value = Codec> {
 }
 
 /// Reads the name of a scheduler.
-pub(super) fn parse_scheduler() -> impl TypedValueParser<Value = SchedulerKind> {
-    PossibleValuesParser::new(SchedulerKind::ALL.map(SchedulerKind::name))
+fn parse_scheduler() -> impl TypedValueParser<Value = SchedulerKind> {
+    parse_scheduler_of(|_| true)
+}
+
+/// Reads the name of one of some schedulers.
+pub(super) fn parse_scheduler_of(
+    is_usable: impl Fn(SchedulerKind) -> bool,
+) -> impl TypedValueParser<Value = SchedulerKind> {
+    let usable = SchedulerKind::ALL.into_iter().filter(|kind| is_usable(*kind));
+    PossibleValuesParser::new(usable.map(SchedulerKind::name))
         .map(|name| SchedulerKind::from_name(&name).unwrap_or_default())
 }

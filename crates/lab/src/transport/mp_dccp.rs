@@ -108,7 +108,7 @@ pub enum Scheduler {
     Redundant,
     /// The least of `costs` that has room.
     CheapestFirst,
-    /// The least round-trip time, and regular copies on the others.
+    /// Refused: its repeats and coded packets are part of repair, which these flows do not have.
     Coded,
     /// One path at a time, by `priorities`.
     Handover,
@@ -155,6 +155,11 @@ impl Transport for MpDccp {
         }
         if ![Ccid::TCP_LIKE.0, Ccid::TFRC.0].contains(&details.ccid) {
             return invalid("ccid", details.ccid.to_string(), "2 or 3");
+        }
+        if details.scheduler == Scheduler::Coded {
+            let expected =
+                "another one: it spreads repeats and coded packets, and these flows have no repair";
+            return invalid("scheduler", "\"coded\"".into(), expected);
         }
         let expected = format!("{} numbers, one for each path", details.paths);
         let lists = [
