@@ -355,6 +355,7 @@ impl Decoder {
         });
         row.coefficients.fill(0);
         row.sum.clear();
+        row.sum.reserve_exact(usize::from(self.config.symbol_size));
         row.sum.extend_from_slice(symbol);
         let mut coefficients = Coefficients::new(self.config.code, id.key, id.density);
         for esi in window {

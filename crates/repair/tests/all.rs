@@ -4,6 +4,7 @@ mod bounds;
 mod hostile;
 mod mixes;
 mod no_allocation;
+mod no_allocation_ends;
 #[path = "support/simulation.rs"]
 mod simulation;
 #[path = "support/table.rs"]
