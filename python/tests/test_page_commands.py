@@ -23,7 +23,7 @@ QUICK = {
     r"--max-runs \d+": "--max-runs 2",
     r"iperf3 -c server --time 30": "iperf3 -c server --time 1",
     # The reader's folder of papers is not the package's.
-    r"^(whimbrel reproduce --list) {5,}": r"\1 --papers papers ",
+    r"^(whimbrel reproduce --list)(?= +# now)": r"\1 --papers papers",
     r"^(whimbrel reproduce square --quick) {5,}": r"\1 --papers papers ",
     # Mobile nodes take minutes even once.
     r"winf fig10 fig15": "winf fig3",
