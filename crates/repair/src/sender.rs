@@ -28,6 +28,7 @@ mod answers;
 mod config;
 mod flight;
 mod rate;
+mod round_trip;
 
 pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};
@@ -413,8 +414,11 @@ impl Sender {
     fn end_frame(&mut self, now: Instant, end: Esi) -> bool {
         let Some(frame) = self.flight.newest() else { return false };
         let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));
-        let choice = self.planner.choose(frame.packets as usize, rounds, frames);
         self.counts.without_round += u64::from(rounds == 0);
+        // Parity would make the queue longer that makes frames late, for losses that are only assumed.
+        let is_for_nothing = self.flight.queue_took_rounds(now, frame) && self.estimator.is_without_losses();
+        let rounds = if is_for_nothing { 1 } else { rounds };
+        let choice = self.planner.choose(frame.packets as usize, rounds, frames);
         self.counts.out_of_reach += u64::from(choice.is_out_of_reach);
         let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
         if choice.is_out_of_reach && !was_out_of_reach {

@@ -79,7 +79,7 @@ impl Stream {
     fn millisecond(&mut self) {
         let Self { sender, receiver, forward, backward, random, now, .. } = self;
         let [bytes, payload] = &mut self.buffers;
-        *now = *now + Duration::from_millis(1);
+        *now += Duration::from_millis(1);
         let now = *now;
         payload.clear();
         payload.resize(self.bytes, self.sent as u8);

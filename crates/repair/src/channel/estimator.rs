@@ -19,6 +19,9 @@ const HORIZON: f64 = 30_000.0;
 const RECENT: f64 = 512.0;
 /// Weight of the first assumption, in packets.
 const PRIOR: f64 = 256.0;
+/// Packets over which the share of those lost is taken without a first assumption, and the share below which
+/// the path is without losses.
+const SEEN: (f64, f64) = (4096.0, 1e-3);
 /// Deviations of the recent mean from the long one that are a change.
 const CHANGE: f64 = 5.0;
 /// Gain of the log likelihood that proves a memory.
@@ -60,6 +63,8 @@ pub struct Estimator {
     /// Mean loss of recent packets, and packets since the estimation began.
     recent: f64,
     age: f64,
+    /// Mean loss of the last packets, which begins with none.
+    seen: f64,
 }
 
 impl Default for Estimator {
@@ -88,13 +93,19 @@ impl Estimator {
             received: [good * (1.0 - model.loss_good), bad * (1.0 - model.loss_bad)],
         };
         let bad = model.stationary()[1];
-        Self { model, sums, bad, block: 0, filled: 0, gain: 0.0, recent: model.mean(), age: 0.0 }
+        Self { model, sums, bad, block: 0, filled: 0, gain: 0.0, recent: model.mean(), age: 0.0, seen: 0.0 }
     }
 
     /// The model so far.
     #[must_use]
     pub fn model(&self) -> Channel {
         if self.gain > PROOF { self.model } else { Channel::independent(self.model.mean()) }
+    }
+
+    /// `true` if hardly any loss was seen: less than four of the last 4,096 packets. The model may assume more.
+    #[must_use]
+    pub fn is_without_losses(&self) -> bool {
+        self.seen < SEEN.1
     }
 
     /// Records the next packet. Only losses by the radio count as losses: parity is no remedy for others.
@@ -104,6 +115,7 @@ impl Estimator {
         self.filled += 1;
         self.age += 1.0;
         self.recent += (f64::from(u8::from(is_lost)) - self.recent) / RECENT.min(self.age + PRIOR);
+        self.seen += (f64::from(u8::from(is_lost)) - self.seen) / SEEN.0;
         if self.filled == BLOCK {
             self.step();
             self.block = 0;

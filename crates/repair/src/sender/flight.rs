@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::round_trip::RoundTrip;
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
 use crate::fecframe::Esi;
@@ -86,10 +87,7 @@ pub(super) struct Flight {
     /// Of the symbols from `first` on.
     packets: VecDeque<Packet>,
     first: Esi,
-    /// Smoothed round-trip time and its mean deviation.
-    round_trip: Duration,
-    variation: Duration,
-    is_measured: bool,
+    round_trip: RoundTrip,
     /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
     budget: Option<Duration>,
     interval: Duration,
@@ -120,9 +118,7 @@ impl Flight {
             frames: VecDeque::new(),
             packets: VecDeque::new(),
             first,
-            round_trip,
-            variation: Duration::ZERO,
-            is_measured: false,
+            round_trip: RoundTrip::new(round_trip),
             budget: None,
             interval: Duration::ZERO,
             horizon: None,
@@ -137,7 +133,7 @@ impl Flight {
     }
 
     pub(super) fn round_trip(&self) -> Duration {
-        self.round_trip
+        self.round_trip.smoothed
     }
     /// Age up to which a packet can be sent and arrives in time, by the reports.
     pub(super) fn budget(&self) -> Option<Duration> {
@@ -149,10 +145,10 @@ impl Flight {
     /// instead of 127 of 22,000 frames are missed where both directions lose 8 % (round-trip time 40 ms, 120
     /// ms), and 6 instead of 9 % is sent more.
     pub(super) fn round(&self) -> Duration {
-        self.round_trip + self.variation * 4 + NOTICE
+        self.round_trip.smoothed + self.round_trip.variation * 4 + NOTICE
     }
     fn tolerance(&self) -> Duration {
-        TOLERANCE + self.variation
+        TOLERANCE + self.round_trip.variation
     }
     pub(super) fn newest(&self) -> Option<&Frame> {
         self.frames.back()
@@ -258,6 +254,13 @@ impl Flight {
         (rounds, frames + 1)
     }
 
+    /// `true` if a queue took the last round from a frame whose end is sent now: without it there is time for
+    /// one.
+    pub(super) fn queue_took_rounds(&self, now: Instant, frame: &Frame) -> bool {
+        let slack = frame.deadline.saturating_since(now).saturating_sub(NOTICE + self.tolerance());
+        slack >= self.round_trip.least + NOTICE && slack < self.round()
+    }
+
     /// Answers that can still be given, with one at `at`.
     pub(super) fn rounds_left(&self, frame: &Frame, at: Instant) -> usize {
         if at > frame.deadline {
@@ -267,7 +270,7 @@ impl Flight {
     }
     /// When the report on the end of a frame is expected.
     pub(super) fn end_report(&self, frame: &Frame) -> Option<Instant> {
-        frame.ended.map(|ended| ended + self.round_trip + NOTICE)
+        frame.ended.map(|ended| ended + self.round_trip.smoothed + NOTICE)
     }
 
     /// Notes the plan of the newest frame, and returns the number of its parity packets.
@@ -310,7 +313,7 @@ impl Flight {
         else {
             return false;
         };
-        self.measure(Duration::from_nanos(sample));
+        self.round_trip.measure(Duration::from_nanos(sample));
         let waited = echoed.sent.saturating_since(echoed.captured).as_nanos() as i64;
         let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
         self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
@@ -329,7 +332,7 @@ impl Flight {
 
     /// Packets missing in an earlier report that arrived since were only late.
     fn note_lateness(&mut self, report: &Report, horizon: Instant) {
-        let (latency, round_trip) = (self.latency, self.round_trip);
+        let (latency, round_trip) = (self.latency, self.round_trip.smoothed);
         let skip = report.next.since(self.first).max(0) as usize;
         let skip = skip.saturating_sub(u128::BITS as usize);
         for (index, packet) in self.packets.iter_mut().enumerate().skip(skip) {
@@ -346,18 +349,6 @@ impl Flight {
 
     pub(super) fn newest_report(&self) -> Option<Report> {
         self.report
-    }
-
-    /// RFC 6298, Section 2.
-    fn measure(&mut self, sample: Duration) {
-        if !self.is_measured {
-            self.is_measured = true;
-            self.round_trip = sample;
-            return;
-        }
-        let deviation = self.round_trip.saturating_sub(sample) + sample.saturating_sub(self.round_trip);
-        self.variation = (self.variation * 3 + deviation) / 4;
-        self.round_trip = (self.round_trip * 7 + sample) / 8;
     }
 
     /// Hands to the estimator which packets were lost and why, each once, when it is certain.
@@ -482,7 +473,7 @@ impl Flight {
         }
         let keep = self.frames.front().map_or(next, |frame| frame.first);
         // Packets are remembered for a while longer: reports still echo them.
-        let memory = (self.round_trip * 4 + Duration::from_millis(500)).min(MEMORY);
+        let memory = (self.round_trip.smoothed * 4 + Duration::from_millis(500)).min(MEMORY);
         while self.first != keep && self.packets.front().is_some_and(|packet| packet.sent + memory < now) {
             self.packets.pop_front();
             self.first = self.first.plus(1);

@@ -299,6 +299,42 @@ fn without_feedback_the_data_go_on() {
     assert!(counts.parity <= 2_000);
 }
 
+/// Parity in the last 100 of 600 frames of four datagrams. After 300 frames the round-trip time grows from 40
+/// to `later` ms. Before that a datagram of each eighth frame is lost if `is_lossy`.
+fn parity_after_a_change(later: u64, is_lossy: bool) -> u64 {
+    let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
+    let (mut reports, mut arrivals, mut before) = (VecDeque::new(), 0_u128, 0);
+    for n in 0..600 {
+        let now = at(n * 33);
+        while let Some((due, report)) = reports.pop_front_if(|(due, _)| *due <= now) {
+            sender.on_report(due, &report);
+            drain(&mut sender, due);
+        }
+        for part in 0..4 {
+            sender.send(now, &[0; 20], Mark::part(part, 4)).unwrap();
+        }
+        drain(&mut sender, now);
+        let end = sender.encoder.next();
+        let mut report = Report::new((n % 255) as u8 + 1, end);
+        report.cause = Cause::Radio;
+        (report.echo, report.lead) = (Some(end.plus(u32::MAX)), LATENCY.as_nanos() as i64);
+        arrivals = arrivals << 4 | if is_lossy && n < 300 && n % 8 == 0 { 0b1101 } else { 0b1111 };
+        report.arrivals = arrivals;
+        reports.push_back((now + Duration::from_millis(if n < 300 { 40 } else { later }), report));
+        if n == 499 {
+            before = sender.counts().parity;
+        }
+    }
+    sender.counts().parity - before
+}
+
+#[test]
+fn where_a_queue_leaves_no_round_parity_is_for_losses_that_were_seen() {
+    assert_eq!(parity_after_a_change(40, false), 0);
+    assert_eq!(parity_after_a_change(200, false), 0);
+    assert!(parity_after_a_change(200, true) >= 25, "{}", parity_after_a_change(200, true));
+}
+
 /// A sender of a key frame and another of video, and of audio, one datagram each: frames 0 to 2.
 fn sender_of_streams() -> Sender {
     let mut sender = Sender::new(SenderConfig::new(160, LATENCY));
