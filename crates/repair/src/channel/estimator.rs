@@ -102,7 +102,7 @@ impl Estimator {
         if self.gain > PROOF { self.model } else { Channel::independent(self.model.mean()) }
     }
 
-    /// `true` if hardly any loss was seen: less than four of the last 4,096 packets. The model may assume more.
+    /// `true` if less than about four of the last 4,096 packets were lost. The model may assume more.
     #[must_use]
     pub fn is_without_losses(&self) -> bool {
         self.seen < SEEN.1

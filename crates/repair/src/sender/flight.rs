@@ -254,11 +254,11 @@ impl Flight {
         (rounds, frames + 1)
     }
 
-    /// `true` if a queue took the last round from a frame whose end is sent now: without it there is time for
-    /// one.
+    /// `true` if a queue of the path took the last round from a frame whose end is sent now: without it there
+    /// is time for one.
     pub(super) fn queue_took_rounds(&self, now: Instant, frame: &Frame) -> bool {
-        let slack = frame.deadline.saturating_since(now).saturating_sub(NOTICE + self.tolerance());
-        slack >= self.round_trip.least + NOTICE && slack < self.round()
+        let without = (frame.captured + self.latency).saturating_since(now);
+        without >= self.round_trip.least + NOTICE + self.tolerance() && self.room(now, frame).0 == 0
     }
 
     /// Answers that can still be given, with one at `at`.

@@ -317,10 +317,13 @@ fn parity_after_a_change(later: u64, is_lossy: bool) -> u64 {
         let end = sender.encoder.next();
         let mut report = Report::new((n % 255) as u8 + 1, end);
         report.cause = Cause::Radio;
-        (report.echo, report.lead) = (Some(end.plus(u32::MAX)), LATENCY.as_nanos() as i64);
+        let round_trip = Duration::from_millis(if n < 300 { 40 } else { later });
+        // The queue is in the direction of the data.
+        let lead = (LATENCY + Duration::from_millis(40)).as_nanos() as i64 - round_trip.as_nanos() as i64;
+        (report.echo, report.lead) = (Some(end.plus(u32::MAX)), lead);
         arrivals = arrivals << 4 | if is_lossy && n < 300 && n % 8 == 0 { 0b1101 } else { 0b1111 };
         report.arrivals = arrivals;
-        reports.push_back((now + Duration::from_millis(if n < 300 { 40 } else { later }), report));
+        reports.push_back((now + round_trip, report));
         if n == 499 {
             before = sender.counts().parity;
         }
