@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Benchmarks compared with peers: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
+"""Benchmarks compared with peers: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets), SRT and RIST (relay).
 
-Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|mobile|parts|sockets|campaign]
+Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|mobile|parts|sockets|relay|campaign]
 
 `parts` measures the cost per packet of single parts: the codec, each loss classifier, the reordering buffer,
 the protocol, the loss models, and the router laws of explicit rate control, also as shares of the cost of an
@@ -195,6 +195,15 @@ def sockets() -> list[dict[str, object]]:
     return rows
 
 
+def relay() -> list[dict[str, object]]:
+    """A video of 6 Mbit/s with repair through the relay, SRT and RIST on loopback."""
+    subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "whimbrel-cli"], cwd=ROOT, check=True)
+    cost = run([sys.executable, str(ROOT / "benches" / "relay.py")])
+    print(cost.output)
+    rows: list[dict[str, object]] = json.loads(cost.output.splitlines()[-1])
+    return rows
+
+
 def campaign() -> list[dict[str, object]]:
     """The same campaign by local threads and by two workers of a Dask cluster."""
     cost = run([sys.executable, str(ROOT / "benches" / "campaign.py")])
@@ -240,7 +249,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["simulator", "mobile", "parts", "sockets", "campaign"])
+    parser.add_argument("--only", choices=["simulator", "mobile", "parts", "sockets", "relay", "campaign"])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     record: dict[str, object] = {}
@@ -252,6 +261,8 @@ def main() -> int:
         record["mobile"] = mobile(arguments.out, arguments.rounds)
     if arguments.only in (None, "sockets"):
         record["sockets"] = sockets()
+    if arguments.only in (None, "relay"):
+        record["relay"] = relay()
     if arguments.only in (None, "campaign"):
         record["campaign"] = campaign()
     (arguments.out / "bench.json").write_text(json.dumps(record, indent=2) + "\n")
