@@ -4,7 +4,7 @@
 Usage: scripts/default_law.py [--write] [--only WORD]
 
 The networks come from the papers `matrix`, `lda` and `freeze`, and from RFC 8867 and RFC 8869. Without
-`--write` all rows are printed; the page has those of `SHOWN`. `--only` selects the rows whose title has the
+`--write` all rows are printed; the page has the rows of `SHOWN`. `--only` selects the rows whose title has the
 word.
 """
 
@@ -129,7 +129,7 @@ SHOWN = (
     "`lda`, WB",
     "`freeze`, umts",
 )
-"""How the titles of the page's rows begin."""
+"""Beginnings of the titles of the rows on the page."""
 
 
 def cell(network: Network, law: Document) -> str:
