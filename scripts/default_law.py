@@ -4,8 +4,8 @@
 Usage: scripts/default_law.py [--write] [--only WORD]
 
 The networks come from the papers `matrix`, `lda` and `freeze`, and from RFC 8867 and RFC 8869. Without
-`--write` all rows are printed; the page has the rows of `SHOWN`. `--only` selects the rows whose title has the
-word.
+`--write` all rows are printed; the page has the rows of `SHOWN`. `--only` selects the rows that have the word
+in their titles.
 """
 
 from __future__ import annotations
