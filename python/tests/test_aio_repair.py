@@ -148,7 +148,7 @@ def test_without_a_latency_there_are_no_counters_and_no_coded_paths() -> None:
         async with _pair(None, None) as (client, server, _):
             assert client.repair() is None
             assert server.repair() is None
-            with pytest.raises(ValueError, match="role is 'key': expected 'start'"):
+            with pytest.raises(ValueError, match="role is \"key\": expected 'start'"):
                 await client.send(b"?", mark=aio.Mark("key", ends_frame=True))  # type: ignore[arg-type]
             with pytest.raises(ValueError, match="count is 0: expected"):
                 await client.send(b"?", mark=aio.Mark("inner", ends_frame=True, count=0))
