@@ -306,7 +306,8 @@ fn parity_after_a_change(later: u64, is_lossy: bool) -> u64 {
     let (mut reports, mut arrivals, mut before) = (VecDeque::new(), 0_u128, 0);
     for n in 0..600 {
         let now = at(n * 33);
-        while let Some((due, report)) = reports.pop_front_if(|(due, _)| *due <= now) {
+        while reports.front().is_some_and(|&(due, _)| due <= now) {
+            let Some((due, report)) = reports.pop_front() else { break };
             sender.on_report(due, &report);
             drain(&mut sender, due);
         }
