@@ -416,8 +416,8 @@ impl Sender {
         let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));
         self.counts.without_round += u64::from(rounds == 0);
         // Parity would make the queue longer that makes frames late, for losses that are only assumed.
-        let is_for_nothing = self.flight.queue_took_rounds(now, frame) && self.estimator.is_without_losses();
-        let rounds = if is_for_nothing { 1 } else { rounds };
+        let is_assumed = self.flight.queue_took_rounds(now, frame) && self.estimator.is_without_losses();
+        let rounds = if is_assumed { 1 } else { rounds };
         let choice = self.planner.choose(frame.packets as usize, rounds, frames);
         self.counts.out_of_reach += u64::from(choice.is_out_of_reach);
         let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
