@@ -43,6 +43,8 @@ const MOST_SILENT: u32 = 32;
 const MOST_SILENCE: Duration = Duration::from_secs(2);
 /// Lost packets in a row after which the first arrival is reported at once, if more is missing.
 const LONG_GAP: i32 = 3;
+/// Frames after which a long time between frames has lost most of its weight.
+const FORGOTTEN_AFTER: u64 = 128;
 /// Symbols that the end of a frame may be ahead of the newest arrival.
 const MOST_TAIL: i32 = 255;
 /// Gaps that are remembered.
@@ -68,6 +70,8 @@ pub(super) struct Feedback {
     jitter: Duration,
     interval: Duration,
     spread: Duration,
+    /// The longest time between frames of late, which bursts of frames have in between.
+    pause: Duration,
     /// Lateness of overtaken packets.
     lateness: Lateness,
     /// The newest gaps.
@@ -116,6 +120,7 @@ impl Feedback {
             jitter: Duration::ZERO,
             interval: Duration::ZERO,
             spread: Duration::ZERO,
+            pause: Duration::ZERO,
             lateness: Lateness::default(),
             gaps: VecDeque::with_capacity(MOST_GAPS),
             now_due: None,
@@ -258,6 +263,7 @@ impl Feedback {
                     let sample = Duration::from_nanos(step) / frames;
                     let is_first = self.interval.is_zero();
                     self.interval = if is_first { sample } else { (self.interval * 7 + sample) / 8 };
+                    self.pause = sample.min(self.latency).max(self.pause - self.pause / FORGOTTEN_AFTER);
                 }
                 self.lateness.on_frame();
             }
@@ -273,8 +279,14 @@ impl Feedback {
             if is_end { 0 } else { header.count.map_or(1, |count| count.saturating_sub(header.index)) };
         self.frame_due = self.arriving.filter(|_| !self.interval.is_zero()).map(|arriving| {
             let after = arriving.newest_at + self.gap * u64::from(left + 1);
-            (arriving.begun + self.interval + self.spread).max(after) + self.margin()
+            (arriving.begun + self.expected_interval() + self.spread).max(after) + self.margin()
         });
+    }
+
+    /// Time within which the next frame is expected. Frames that come in bursts, such as datagrams without
+    /// marks, are expected after a pause, unless the budget is too short to wait for that.
+    fn expected_interval(&self) -> Duration {
+        self.interval.max(self.pause.min(self.latency / 4))
     }
 
     /// When the rest of the frame should have arrived.
@@ -382,11 +394,12 @@ impl Feedback {
             self.silent += 1;
             self.ask(self.arrivals_end, self.arrivals_end, now);
             // The next one is expected an interval later.
+            let interval = self.expected_interval();
             let is_expected = self.silent < MOST_SILENT
                 && self.interval * u64::from(self.silent) < MOST_SILENCE
                 && !self.interval.is_zero();
             self.frame_due = is_expected.then(|| {
-                self.frame_due.unwrap_or(now).max(now.saturating_sub(self.interval)) + self.interval
+                self.frame_due.unwrap_or(now).max(now.saturating_sub(interval)) + interval
             });
         }
         let (mut again, mut copies) = (false, 0);
