@@ -6,11 +6,13 @@
 //! how many packets answer. Missing originals go first, coded packets are the surplus only: random
 //! coefficients fail once in 255 where exactly enough arrive.
 //!
-//! - A frame is answered at most once per round trip, however many reports ask.
+//! - A frame is answered at most once per round trip, however many reports ask: by what they say of the times
+//!   and of the answers that have arrived.
 //! - Nothing is sent that would arrive after the deadline.
 //! - Where the channel's losses have a memory and the newest packets are all lost, answers wait for a sign of
 //!   life: a fade swallows repeats, too.
-//! - All is paid from the granted rate, and coded packets never exceed the source (RFC 6363, Section 8.2).
+//! - All is paid from the granted rate, and coded packets never exceed the source (RFC 6363, Section 8.2), nor
+//!   repeats eight times the source, however reports lie.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -391,7 +393,7 @@ impl Sender {
         let esi = self.encoder.next();
         let deadline = queued.captured + self.budget();
         self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
-        let has_parity = queued.header.is_last && self.end_frame(now, esi.plus(1));
+        let has_parity = queued.header.is_last && self.end_frame(now, esi.plus(1), queued.header.role);
         self.scratch.clear();
         let has_waited = now > queued.captured + HELD;
         AduHeader { has_parity, has_waited, ..queued.header }.encode(&mut self.scratch);
@@ -411,14 +413,14 @@ impl Sender {
 
     /// The last datagram of a frame is being sent: its plan is made, and parity follows. Returns `true` if
     /// there is any.
-    fn end_frame(&mut self, now: Instant, end: Esi) -> bool {
+    fn end_frame(&mut self, now: Instant, end: Esi, role: Role) -> bool {
         let Some(frame) = self.flight.newest() else { return false };
         let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));
         self.counts.without_round += u64::from(rounds == 0);
         // Parity would make the queue longer that makes frames late, for losses that are only assumed.
         let is_assumed = self.flight.queue_took_rounds(now, frame) && self.estimator.is_without_losses();
         let rounds = if is_assumed { 1 } else { rounds };
-        let choice = self.planner.choose(frame.packets as usize, rounds, frames);
+        let choice = self.planner.choose(role, frame.packets as usize, rounds, frames);
         self.counts.out_of_reach += u64::from(choice.is_out_of_reach);
         let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
         if choice.is_out_of_reach && !was_out_of_reach {
@@ -448,6 +450,10 @@ impl Sender {
                 if let Some(answer) = repair.answer {
                     self.flight.on_repeat(now, esi, answer.number, false);
                 }
+                if !self.share.take_repeat(now, out.len()) {
+                    self.counts.over_share += 1;
+                    return None;
+                }
                 self.counts.repeats += 1;
                 Some(Sent::Repeat(esi))
             }
@@ -459,7 +465,7 @@ impl Sender {
                 out.extend_from_slice(&self.scratch);
                 self.divide(out)?;
                 let is_surplus = repair.answer.is_some();
-                let is_allowed = self.share.take(now, out.len());
+                let is_allowed = self.share.take_coded(now, out.len());
                 if is_surplus {
                     self.flight.on_surplus_left(now, first, is_allowed);
                 }

@@ -3,6 +3,7 @@
 
 use whimbrel_repair::channel::Channel;
 use whimbrel_repair::decision::{Planner, PlannerConfig};
+use whimbrel_repair::wire::Role;
 use whimbrel_units::Duration;
 
 const LATENCY: Duration = Duration::from_millis(150);
@@ -18,7 +19,7 @@ fn cell(channel: Channel, ratio: f64) -> String {
     let slack = LATENCY - INTERVAL / 2;
     let rounds = (slack.as_nanos() / round_trip.as_nanos()) as usize;
     let frames = (slack.as_nanos() / INTERVAL.as_nanos()) as usize + 1;
-    let choice = Planner::new(PlannerConfig::default(), channel).choose(PACKETS, rounds, frames);
+    let choice = Planner::new(PlannerConfig::default(), channel).choose(Role::Inner, PACKETS, rounds, frames);
     let parity = match choice.window {
         Some(window) => window.overhead,
         None => {

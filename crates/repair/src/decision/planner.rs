@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::rounds::{Mix, Plan, Rounds};
 use super::window::{self, WindowPlan};
 use crate::channel::Channel;
+use crate::wire::Role;
 
 /// Plans that are remembered.
 const REMEMBERED: usize = 24;
@@ -54,6 +55,17 @@ struct Key {
     packets: usize,
     rounds: usize,
     frames: usize,
+    value: u32,
+}
+
+/// Frames that cannot be decoded for a miss of a frame of this role, in proportion to a frame inside a group
+/// ([module documentation](crate::decision)).
+fn value(role: Role) -> u32 {
+    match role {
+        Role::Start => 2,
+        // One that nothing refers to costs less, and counts like any other among the frames in time.
+        Role::Inner | Role::Disposable => 1,
+    }
 }
 
 /// The choices for one path.
@@ -92,9 +104,9 @@ impl Planner {
         }
     }
 
-    /// The choice for a frame of `packets` packets, `rounds` rounds before its deadline, and a window of
-    /// `frames` frames, the frame itself included.
-    pub fn choose(&mut self, packets: usize, rounds: usize, frames: usize) -> Arc<Choice> {
+    /// The choice for a frame of that role with `packets` packets, `rounds` rounds before its deadline, and a
+    /// window of `frames` frames, the frame itself included.
+    pub fn choose(&mut self, role: Role, packets: usize, rounds: usize, frames: usize) -> Arc<Choice> {
         let packets = packets.max(1);
         let parts = packets.div_ceil(LARGEST);
         let key = Key {
@@ -102,6 +114,7 @@ impl Planner {
             rounds: rounds.min(MOST_ROUNDS),
             // With rounds, the window is a second choice of little use.
             frames: if rounds > 0 { 1 } else { frames.max(1) },
+            value: value(role),
         };
         if let Some(index) = self.known.iter().position(|(known, _)| *known == key) {
             let found = self.known.remove(index);
@@ -114,12 +127,14 @@ impl Planner {
         }
         self.computed += 1;
         // A frame in parts is missed if any of them is.
-        let choice = Arc::new(self.compute(key, CAUTION * self.config.target / parts as f64));
+        let target = CAUTION * self.config.target / parts as f64 / f64::from(key.value);
+        let choice = Arc::new(self.compute(key, target));
         self.known.push((key, Arc::clone(&choice)));
         choice
     }
 
     fn compute(&self, key: Key, target: f64) -> Choice {
+        let price = self.config.price * f64::from(key.value);
         let programme = Rounds::new(&self.channel, key.packets, 3 * key.packets.max(4));
         let rounds = programme.cheapest(key.rounds, target);
         let window = (key.rounds == 0 && key.frames > 1)
@@ -131,12 +146,12 @@ impl Planner {
                 Choice { rounds, window: None, missed, overhead, is_out_of_reach: false }
             }
             (rounds, Some(window)) => {
-                let rounds = rounds.unwrap_or_else(|| alone(programme.plan(key.rounds, self.config.price)));
+                let rounds = rounds.unwrap_or_else(|| alone(programme.plan(key.rounds, price)));
                 let WindowPlan { missed, overhead } = window;
                 Choice { rounds, window: Some(window), missed, overhead, is_out_of_reach: false }
             }
             (_, None) => {
-                let rounds = alone(programme.plan(key.rounds, self.config.price));
+                let rounds = alone(programme.plan(key.rounds, price));
                 let (missed, overhead) = (rounds.missed(), rounds.overhead());
                 Choice { rounds, window: None, missed, overhead, is_out_of_reach: true }
             }

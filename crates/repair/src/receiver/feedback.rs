@@ -398,9 +398,8 @@ impl Feedback {
             let is_expected = self.silent < MOST_SILENT
                 && self.interval * u64::from(self.silent) < MOST_SILENCE
                 && !self.interval.is_zero();
-            self.frame_due = is_expected.then(|| {
-                self.frame_due.unwrap_or(now).max(now.saturating_sub(interval)) + interval
-            });
+            self.frame_due = is_expected
+                .then(|| self.frame_due.unwrap_or(now).max(now.saturating_sub(interval)) + interval);
         }
         let (mut again, mut copies) = (false, 0);
         let wait = self.round_trip + self.margin();

@@ -32,26 +32,37 @@ proptest! {
         }
     }
 
-    /// Over any second that ends with a coded packet, the coded bytes are at most the source's.
+    /// Over any second that ends with a coded packet, the coded bytes are at most the source's; with a repeat,
+    /// the repeated ones at most their multiple of it.
     #[test]
-    fn coded_bytes_never_exceed_the_source(
+    fn repair_never_exceeds_its_share_of_the_source(
         steps in proptest::collection::vec((0..400_u64, any::<bool>(), 1..1500_usize), 1..200),
+        repeats: bool,
     ) {
         let mut share = Share::new();
-        let (mut now, mut source, mut coded) = (Instant::from_secs(5), Vec::new(), Vec::new());
+        let (mut now, mut source, mut repair) = (Instant::from_secs(5), Vec::new(), Vec::new());
+        let times = if repeats { Share::REPEATS as usize } else { 1 };
         for (step, is_source, bytes) in steps {
             now += Duration::from_millis(step);
             if is_source {
                 share.on_source(now, bytes);
                 source.push((now, bytes));
-            } else if share.take(now, bytes) {
-                coded.push((now, bytes));
+                continue;
+            }
+            let most = if repeats { 20 } else { 1 };
+            for _ in 0..most {
+                let is_allowed =
+                    if repeats { share.take_repeat(now, bytes) } else { share.take_coded(now, bytes) };
+                if !is_allowed {
+                    break;
+                }
+                repair.push((now, bytes));
                 // The second of the law has the resolution of its parts.
                 let within = |sent: &[(Instant, usize)], time: Duration| -> usize {
                     sent.iter().filter(|(at, _)| now.saturating_since(*at) < time).map(|(_, bytes)| bytes).sum()
                 };
                 let shorter = Duration::from_nanos(63 * PART);
-                prop_assert!(within(&coded, shorter) <= within(&source, Duration::from_secs(1)));
+                prop_assert!(within(&repair, shorter) <= times * within(&source, Duration::from_secs(1)));
             }
         }
     }
