@@ -259,7 +259,7 @@ typedef struct {
   uint64_t without_round;
   // Frames of this end for which no choice of repeats and coded packets is enough.
   uint64_t out_of_reach;
-  // Coded packets that were not sent, because they would have exceeded the data.
+  // Repeats and coded packets that were not sent, because they exceeded their share of the data.
   uint64_t over_share;
   // Reports of the peer on what it misses.
   uint64_t reports;

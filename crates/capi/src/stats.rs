@@ -92,7 +92,7 @@ pub struct whimbrel_repair {
     pub without_round: u64,
     /// Frames of this end for which no choice of repeats and coded packets is enough.
     pub out_of_reach: u64,
-    /// Coded packets that were not sent, because they would have exceeded the data.
+    /// Repeats and coded packets that were not sent, because they exceeded their share of the data.
     pub over_share: u64,
     /// Reports of the peer on what it misses.
     pub reports: u64,

@@ -7,5 +7,6 @@ mod duo;
 mod linux_captures;
 mod linux_defects;
 mod liveness;
+mod lying_receiver;
 #[path = "support/stream.rs"]
 mod stream;

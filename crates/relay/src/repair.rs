@@ -24,7 +24,7 @@ pub struct RepairView {
     pub(super) without_round: u64,
     /// Frames of this end for which no choice of repeats and coded packets is enough.
     pub(super) out_of_reach: u64,
-    /// Coded packets that were not sent, because they would have exceeded the data.
+    /// Repeats and coded packets that were not sent, because they exceeded their share of the data.
     pub(super) over_share: u64,
     /// Datagrams of the other end delivered before their time, because the window was full.
     pub(super) hurried: u64,

@@ -6,13 +6,12 @@
 //! how many packets answer. Missing originals go first, coded packets are the surplus only: random
 //! coefficients fail once in 255 where exactly enough arrive.
 //!
-//! - A frame is answered at most once per round trip, however many reports ask: by what they say of the times
-//!   and of the answers that have arrived.
+//! - A frame is answered at most once per round trip, as the reports tell it, however many ask.
 //! - Nothing is sent that would arrive after the deadline.
 //! - Where the channel's losses have a memory and the newest packets are all lost, answers wait for a sign of
 //!   life: a fade swallows repeats, too.
-//! - All is paid from the granted rate, and coded packets never exceed the source (RFC 6363, Section 8.2), nor
-//!   repeats eight times the source, however reports lie.
+//! - All is paid from the granted rate. Coded packets never exceed the source (RFC 6363, Section 8.2), and
+//!   repeats never eight times the source.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

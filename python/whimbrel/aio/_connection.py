@@ -115,7 +115,7 @@ class Repair:
     without_round: int
     #: Frames of this end for which no choice of repeats and coded packets is enough.
     out_of_reach: int
-    #: Coded packets that were not sent, because they would have exceeded the data.
+    #: Repeats and coded packets that were not sent, because they exceeded their share of the data.
     over_share: int
     #: Reports of the peer on what it misses.
     reports: int
