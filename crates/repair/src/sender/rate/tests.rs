@@ -32,8 +32,8 @@ proptest! {
         }
     }
 
-    /// Over any second that ends with a coded packet, the coded bytes are at most the source's, or the repeated
-    /// ones their multiple of it.
+    /// Over any second that ends with a coded packet, the coded bytes are at most the source's, or the
+    /// repeated ones their multiple of it.
     #[test]
     fn repair_never_exceeds_its_share_of_the_source(
         steps in proptest::collection::vec((0..400_u64, any::<bool>(), 1..1500_usize), 1..200),
