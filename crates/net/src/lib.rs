@@ -129,6 +129,11 @@ mod streams;
 mod trace;
 mod unread;
 mod waiters;
+#[cfg(unix)]
+mod watched;
+#[cfg(not(unix))]
+#[path = "watched/portable.rs"]
+mod watched;
 
 pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
@@ -147,6 +152,7 @@ pub use received::Received;
 pub use setup::Setup;
 pub use socket::Socket;
 pub use socket_buffers::{SOCKET_BUFFER, enlarge_buffers, enlarge_receive_buffer, kernel_drops};
+pub use watched::WatchedSocket;
 pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{
     BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,

@@ -24,10 +24,10 @@
 //! packet and the walk does not return to zero within the window ([`window_missed`]). The least share of
 //! parity is found by bisection.
 //!
-//! **Value.** A missed frame that begins a group costs the frames of its whole group, one inside a group costs
-//! half of them on average. A packet divides the misses by a factor: the least overhead at a given number of
-//! frames that cannot be decoded has misses in inverse proportion to the value. A frame that begins a group
-//! therefore has half of the target. By brute force over all shares this is within 2 % of the best.
+//! **Value.** A miss of the frame that begins a group costs all frames of the group. Inside a group a miss
+//! costs half of them on average. A packet divides the misses by a factor, so that the least overhead at a
+//! given number of frames that cannot be decoded has misses in inverse proportion to the value: the first
+//! frame of a group has half of the target. By brute force over all shares this is within 2 % of the best.
 //!
 //! [`Planner`] compares the two, remembers what it computed, and computes again when the channel has changed.
 //!

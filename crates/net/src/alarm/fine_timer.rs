@@ -43,6 +43,8 @@ impl FineTimer {
             let mut count = [0; 8];
             // Nothing can be read if it was set again since it became ready.
             if ready.try_io(|timer| Ok(rustix::io::read(timer, &mut count)?)).is_ok() {
+                // The next expiry wakes again: without this it would be looked for at once.
+                ready.clear_ready();
                 return;
             }
         }

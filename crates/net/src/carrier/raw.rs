@@ -16,7 +16,6 @@ use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
 use rustc_hash::FxHashMap;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader};
@@ -25,11 +24,12 @@ use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, ip, path_error,
 use crate::Dscp;
 use crate::receive_buffers::ReceiveBuffers;
 use crate::socket_buffers::{DropCounter, enlarge_buffers};
+use crate::watched::WatchedSocket;
 
 /// One raw socket.
 #[derive(Debug)]
 pub(crate) struct RawCarrier {
-    socket: Arc<AsyncFd<Socket>>,
+    socket: Arc<WatchedSocket<Socket>>,
     state: UdpSocketState,
     dscp: Dscp,
     buffers: ReceiveBuffers,
@@ -64,7 +64,7 @@ impl RawCarrier {
         let state = UdpSocketState::new((&socket).into())?;
         enlarge_buffers(&socket)?;
         Ok(Self {
-            socket: Arc::new(watch(socket)?),
+            socket: Arc::new(WatchedSocket::new(socket)?),
             state,
             dscp: Dscp::DEFAULT,
             buffers: ReceiveBuffers::new(),
@@ -90,11 +90,11 @@ impl RawCarrier {
 
     pub(crate) async fn readable(&self) -> io::Result<()> {
         let interest = INCOMING.iter().copied().reduce(|all, one| all | one);
-        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await.map(drop)
+        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await
     }
 
     pub(crate) async fn writable(&self) -> io::Result<()> {
-        self.socket.writable().await.map(drop)
+        self.socket.writable().await
     }
 
     /// Receives by one system call.
@@ -107,7 +107,7 @@ impl RawCarrier {
         }
         let mut meta = [RecvMeta::default()];
         let Self { socket, state, buffers, .. } = self;
-        let result = socket.try_io(Interest::READABLE, |socket| {
+        let result = socket.try_read(Interest::READABLE, |socket| {
             let mut slices = [IoSliceMut::new(buffers.current())];
             state.recv(socket.into(), &mut slices, &mut meta)
         });
@@ -126,7 +126,7 @@ impl RawCarrier {
 
     /// An ICMP message about an earlier packet, from the error queue.
     fn report(&mut self) -> Option<Arrival> {
-        let result = self.socket.try_io(Interest::ERROR, error_queue::read);
+        let result = self.socket.try_read(Interest::ERROR, error_queue::read);
         if would_block(&result) {
             return None;
         }
@@ -209,13 +209,11 @@ impl RawCarrier {
             src_ip: Some(source),
         };
         let send = || {
-            socket.try_io(Interest::WRITABLE, |socket| {
-                if dscp.is_default() {
-                    state.try_send(socket.into(), &transmit)
-                } else {
-                    super::marked::send(socket, &transmit, dscp.traffic_class(ecn))
-                }
-            })
+            if dscp.is_default() {
+                state.try_send((&***socket).into(), &transmit)
+            } else {
+                super::marked::send(&***socket, &transmit, dscp.traffic_class(ecn))
+            }
         };
         let mut result = send();
         if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
@@ -267,8 +265,3 @@ pub(crate) fn source_address(destination: SocketAddr) -> io::Result<IpAddr> {
 
 /// The Discard service's port.
 const DISCARD: u16 = 9;
-
-#[expect(deprecated, reason = "unsound for types that could close their descriptor: a Socket cannot")]
-fn watch(socket: Socket) -> io::Result<AsyncFd<Socket>> {
-    AsyncFd::with_interest(socket, Interest::READABLE | Interest::WRITABLE)
-}

@@ -17,7 +17,6 @@ use std::time::Duration as StdDuration;
 use noq_udp::{EcnCodepoint, UdpSocketState};
 use rustc_hash::FxHashMap;
 use tokio::io::Interest;
-use tokio::net::UdpSocket;
 use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 
@@ -25,13 +24,14 @@ use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, path_error, wou
 use crate::Dscp;
 use crate::receive_buffers::{ReceiveBuffers, with_buffers};
 use crate::socket_buffers::{DropCounter, enlarge_buffers};
+use crate::watched::WatchedSocket;
 use batch::Batch;
 use receive::Receiver;
 
 /// One UDP socket.
 #[derive(Debug)]
 pub(crate) struct UdpCarrier {
-    socket: Arc<UdpSocket>,
+    socket: Arc<WatchedSocket>,
     state: UdpSocketState,
     dscp: Dscp,
     receiver: Receiver,
@@ -88,7 +88,6 @@ impl UdpCarrier {
             let remote = if local.is_ipv6() { mapped(remote) } else { remote };
             socket.connect(remote)?;
         }
-        let socket = UdpSocket::from_std(socket)?;
         let state = UdpSocketState::new((&socket).into())?;
         enlarge_buffers(&socket)?;
         #[cfg(target_os = "linux")]
@@ -96,7 +95,7 @@ impl UdpCarrier {
         let has_many_addresses = local.ip().is_unspecified() && connected.is_none();
         Ok(Self {
             receiver: Receiver::new(&socket),
-            socket: Arc::new(socket),
+            socket: Arc::new(WatchedSocket::new(socket)?),
             state,
             dscp: Dscp::DEFAULT,
             batch: Batch::new(),
@@ -120,7 +119,7 @@ impl UdpCarrier {
 
     pub(crate) async fn readable(&self) -> io::Result<()> {
         let interest = INCOMING.iter().copied().reduce(|all, one| all | one);
-        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await.map(drop)
+        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await
     }
 
     pub(crate) async fn writable(&self) -> io::Result<()> {
@@ -139,7 +138,7 @@ impl UdpCarrier {
         let Self { socket, state, receiver, .. } = self;
         let mut result = Err(io::ErrorKind::WouldBlock.into());
         for interest in INCOMING {
-            result = socket.try_io(*interest, || receiver.receive(&**socket, state, buffers.current()));
+            result = socket.try_read(*interest, |socket| receiver.receive(socket, state, buffers.current()));
             if !would_block(&result) {
                 break;
             }
@@ -192,14 +191,7 @@ impl UdpCarrier {
                 segment_size: batch.segment_size(),
                 src_ip: self.local_addresses.as_ref().and_then(|known| known.get(&destination).copied()),
             };
-            let sent = socket.try_io(Interest::WRITABLE, || {
-                #[cfg(target_os = "linux")]
-                if !self.dscp.is_default() {
-                    return super::marked::send(&**socket, &transmit, self.dscp.traffic_class(ecn));
-                }
-                state.try_send((&**socket).into(), &transmit)
-            });
-            match sent {
+            match send(socket, state, &transmit, self.dscp, ecn) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
                 // A packet that was not sent counts as lost: congestion control will detect it.
@@ -249,6 +241,22 @@ impl UdpCarrier {
     pub(crate) fn take_path_errors(&mut self) -> Vec<(SocketAddr, PathError)> {
         std::mem::take(&mut self.path_errors)
     }
+}
+
+/// Sends by one system call.
+fn send(
+    socket: &WatchedSocket,
+    state: &UdpSocketState,
+    transmit: &noq_udp::Transmit<'_>,
+    dscp: Dscp,
+    ecn: Ecn,
+) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if !dscp.is_default() {
+        return super::marked::send(&**socket, transmit, dscp.traffic_class(ecn));
+    }
+    let _ = (dscp, ecn);
+    state.try_send((&**socket).into(), transmit)
 }
 
 /// The result of one receive call.

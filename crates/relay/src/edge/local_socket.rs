@@ -10,10 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Context;
 use socket2::{Domain, InterfaceIndexOrAddress, SockRef, Socket, Type};
-use tokio::net::UdpSocket;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use whimbrel_net::{SOCKET_BUFFER, enlarge_buffers, kernel_drops};
+use whimbrel_net::{SOCKET_BUFFER, WatchedSocket, enlarge_buffers, kernel_drops};
 
 use super::address::{Interface, Program, ProgramAddress};
 
@@ -54,17 +53,17 @@ impl Reader {
         self.0.spawn(task).abort_handle()
     }
 
-    fn watch(&self, socket: Socket) -> io::Result<UdpSocket> {
+    fn watch(&self, socket: Socket) -> io::Result<WatchedSocket> {
         socket.set_nonblocking(true)?;
         let _context = self.0.enter();
-        UdpSocket::from_std(socket.into())
+        WatchedSocket::new(socket.into())
     }
 }
 
 /// A socket by which a program's datagrams come and go.
 #[derive(Debug)]
 pub(crate) struct LocalSocket {
-    socket: UdpSocket,
+    socket: WatchedSocket,
     /// The addresses of the program to which it is connected, and the one in use; none if it takes datagrams
     /// of any program.
     targets: Vec<SocketAddr>,
@@ -78,7 +77,7 @@ pub(crate) struct LocalSocket {
 }
 
 impl LocalSocket {
-    fn new(socket: UdpSocket, targets: Vec<SocketAddr>) -> Self {
+    fn new(socket: WatchedSocket, targets: Vec<SocketAddr>) -> Self {
         Self {
             socket,
             targets,
