@@ -3,10 +3,10 @@
 
 Usage: interop/emulation/emulation.py [--quick] [--whimbrel FILE] [--out out/emulation]
 
-Real datagrams of constant rate cross the emulated network, and are measured by the programs at its ends;
-the simulation has the same scenario with the same load. Prints a table; the exit code is 1 if a difference
-exceeds its bound. A case whose lateness shows that the machine was busy is repeated. If namespaces cannot be
-made, it prints the reason and exits with 0, or with 1 under REQUIRE_ALL=1.
+Real datagrams of constant rate, and of a video with repair, cross the emulated network, and are measured by
+the programs at its ends; the simulation has the same scenario with the same load. Prints a table; the exit
+code is 1 if a difference exceeds its bound. A case whose lateness shows that the machine was busy is
+repeated. If namespaces cannot be made, it prints the reason and exits with 0, or with 1 under REQUIRE_ALL=1.
 """
 
 from __future__ import annotations
@@ -22,12 +22,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import emulation_repair
 from emulation_cases import CASES, HEADERS_V4, HEADERS_V6, QUICK, Case
+from emulation_repair import REPAIR_CASES, REPAIR_QUICK, RepairCase, Repaired
 from emulation_statistics import binomial_tail, ks_p_value, runs
+
+from whimbrel.statistics import paired_difference
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAFFIC = ROOT / "interop" / "emulation" / "emulation_traffic.py"
@@ -37,6 +42,9 @@ WARM_UP_S = 1.0
 """Left out of rates and delays: the programs start one after another."""
 SIMULATIONS = 5
 """Seeds of the simulation whose losses are taken together."""
+PAIRS = 8
+"""Videos with repair at a time, each on a path of its own."""
+REPAIR_SEEDS = (1, 2)
 LEAST_P = 1e-3
 LATE_S = 1e-3
 """Lateness of 1 % of the events above which a machine is too busy to compare."""
@@ -281,6 +289,54 @@ def measure(bench: Bench, case: Case, seconds: float) -> tuple[list[Row], float]
     return rows, emulated.lateness_s
 
 
+def measure_repair(
+    bench: Bench, case: RepairCase, seconds: float, seeds: Sequence[int]
+) -> tuple[list[Row], float]:
+    """The lines of a video with repair, and the lateness of 1 % of the events; repeated as the others."""
+    ours, theirs, latest = Repaired([], [], []), Repaired([], [], []), 0.0
+    for seed in seeds:
+        case.write(bench.directory, "case.toml", seconds, PAIRS)
+        result = bench.run("run", "case.toml", "--json", "--seed", str(seed))
+        ours.add(emulation_repair.simulated(result["tables"]["flows"], seconds))
+        emulated, late_s = emulate_repair(bench, case, seconds, seed)
+        theirs.add(emulated)
+        latest = max(latest, late_s)
+    return compare_repair(case, ours, theirs), latest
+
+
+def emulate_repair(bench: Bench, case: RepairCase, seconds: float, seed: int) -> tuple[Repaired, float]:
+    """Emulates the paths with real ends: their numbers, and the lateness of 1 % of the events."""
+    whole = emulation_repair.START_S + seconds + emulation_repair.END_S
+    for attempt in range(1, ATTEMPTS + 1):
+        case.write(bench.directory, "case.toml", whole, PAIRS)
+        ends = case.ends(bench.whimbrel, bench.directory, seconds, PAIRS)
+        options = ["--json", "--wait", "0s", "--seed", str(seed), *bench.options]
+        result = bench.run("emulate", "case.toml", *options, *ends)
+        lateness: float = result["emulation"]["events"]["p99_s"]
+        try:
+            found = emulation_repair.emulated(bench.directory, PAIRS)
+        except (OSError, ValueError) as error:
+            print(f"emulation: repeated: {case.name}: {error}", file=sys.stderr, flush=True)
+            if attempt == ATTEMPTS:
+                raise
+            continue
+        if lateness <= LATE_S:
+            break
+    return found, lateness
+
+
+def compare_repair(case: RepairCase, simulated: Repaired, emulated: Repaired) -> list[Row]:
+    """The lines of a video with repair."""
+    rows = []
+    for (quantity, ours), (_, theirs) in zip(simulated.named(), emulated.named(), strict=True):
+        difference = paired_difference(theirs, ours, emulation_repair.CONFIDENCE)
+        simulated_text = f"{statistics.mean(ours):.2%}"
+        text = f"{statistics.mean(theirs):.2%} ({difference.mean:+.2%} ± {difference.half_width:.2%})"
+        bound = f"0 within {emulation_repair.CONFIDENCE:.1%} of {len(ours)} pairs"
+        rows.append(Row(case.name, quantity, simulated_text, text, bound, difference.contains(0.0)))
+    return rows
+
+
 def check_available(bench: Bench) -> None:
     """Makes the namespaces of a case once."""
     (bench.directory / "case.toml").write_text(CASES[0].scenario(1))
@@ -327,6 +383,20 @@ def main() -> int:
     seconds = QUICK_SECONDS if given.quick else SECONDS
     rows: list[Row] = []
     lateness: dict[str, float] = {}
+
+    def note(case: Case | RepairCase, found: list[Row], late_s: float) -> None:
+        lateness[case.name] = late_s
+        rows.extend(found)
+        for row in found:
+            mark = "" if row.holds else "   EXCEEDS ITS BOUND"
+            line = f"{row.case:<32} {row.quantity:<20} {row.simulated:>18} {row.emulated:>34} {row.bound}"
+            print(f"{line}{mark}", flush=True)
+
+    def is_chosen(case: Case | RepairCase) -> bool:
+        return not (given.quick and case.name not in QUICK + REPAIR_QUICK) and (
+            not given.only or given.only in case.name
+        )
+
     with tempfile.TemporaryDirectory() as name:
         bench = Bench(str(Path(given.whimbrel).resolve()), Path(name))
         bench.options = ["--realtime"] if os.geteuid() == 0 else []
@@ -337,15 +407,11 @@ def main() -> int:
             required = os.environ.get("REQUIRE_ALL") == "1"
             print(f"emulation: {'cannot run' if required else 'skipped'}: {reason}", file=sys.stderr)
             return 1 if required else 0
-        for case in CASES:
-            if (given.quick and case.name not in QUICK) or (given.only and given.only not in case.name):
-                continue
-            found, lateness[case.name] = measure(bench, case, seconds)
-            rows += found
-            for row in found:
-                mark = "" if row.holds else "   EXCEEDS ITS BOUND"
-                line = f"{row.case:<32} {row.quantity:<20} {row.simulated:>18} {row.emulated:>34} {row.bound}"
-                print(f"{line}{mark}", flush=True)
+        for case in filter(is_chosen, CASES):
+            note(case, *measure(bench, case, seconds))
+        for repair in filter(is_chosen, REPAIR_CASES):
+            seeds = REPAIR_SEEDS[: 1 if given.quick else None]
+            note(repair, *measure_repair(bench, repair, seconds, seeds))
     given.out.mkdir(parents=True, exist_ok=True)
     listed = [{name: getattr(row, name) for name in Row.__slots__} for row in rows]
     (given.out / "rows.json").write_text(json.dumps(listed, indent=1) + "\n")

@@ -7,6 +7,10 @@ use crate::channel::Channel;
 
 /// The bounds of the price of a missed frame, in packets.
 const PRICES: (f64, f64) = (1e-3, 1e9);
+/// Steps of the search for the cheapest mix: it needs about six. A gain below this share of the costs is an
+/// error of rounding.
+const MOST_STEPS: usize = 64;
+const LEAST_GAIN: f64 = 1e-9;
 
 /// A plan for frames of a size: how many packets to send in each round.
 #[derive(Clone, PartialEq, Debug)]
@@ -152,37 +156,30 @@ impl Rounds {
     /// The cheapest mix of two plans that misses at most `target` of the frames. `None` if no plan does.
     #[must_use]
     pub fn cheapest(&self, count: usize, target: f64) -> Option<Mix> {
-        let (mut low, mut high) = PRICES;
-        let (mut cheap, mut safe) = (self.plan(count, low), self.plan(count, high));
+        let (mut cheap, mut safe) = (self.plan(count, PRICES.0), self.plan(count, PRICES.1));
         if safe.missed > target {
             return None;
         }
         if cheap.missed <= target {
             return Some(Mix { safe: cheap.clone(), cheap, share: 0.0 });
         }
-        // The logarithms of the prices meet to a thousandth.
-        while high / low > 1.002 {
-            let price = middle(low, high);
+        // At the price at which both cost the same, a plan between them costs less, if there is one.
+        for _ in 0..MOST_STEPS {
+            let price = (safe.overhead - cheap.overhead) * self.packets as f64 / (cheap.missed - safe.missed);
+            let cost = |plan: &Plan| plan.overhead * self.packets as f64 + price * plan.missed;
             let plan = self.plan(count, price);
+            if cost(&plan) >= cost(&cheap) * (1.0 - LEAST_GAIN) {
+                break;
+            }
             if plan.missed > target {
-                (low, cheap) = (price, plan);
+                cheap = plan;
             } else {
-                (high, safe) = (price, plan);
+                safe = plan;
             }
         }
         let share = (cheap.missed - target) / (cheap.missed - safe.missed);
         Some(Mix { cheap, safe, share })
     }
-}
-
-/// A number between two: their geometric mean, by Newton's method.
-fn middle(low: f64, high: f64) -> f64 {
-    let product = low * high;
-    let mut root = (low + high) / 2.0;
-    for _ in 0..60 {
-        root = (root + product / root) / 2.0;
-    }
-    root.clamp(low, high)
 }
 
 /// The first number of the least cost.
