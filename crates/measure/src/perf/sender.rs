@@ -126,6 +126,8 @@ pub(crate) struct StreamSender {
     ended: Mutex<Option<Instant>>,
     /// The figures since the start at the end of the last interval.
     last: Mutex<SenderFigures>,
+    /// The newest figures of the connection, which stand when its state is gone.
+    seen: Mutex<SenderFigures>,
     /// The figures since the start at which the measured part began.
     omitted: Mutex<SenderFigures>,
 }
@@ -141,6 +143,7 @@ impl StreamSender {
             started: clock.now(),
             ended: Mutex::default(),
             last: Mutex::default(),
+            seen: Mutex::default(),
             omitted: Mutex::default(),
         })
     }
@@ -157,6 +160,8 @@ impl StreamSender {
             _ = stop.wait_for(|stop| *stop) => Ok(()),
         };
         *lock(&self.ended) = Some(self.clock.now());
+        // The peer may end the connection before the next look.
+        self.since_start();
         result
     }
 
@@ -282,7 +287,7 @@ impl StreamSender {
         let handed = *lock(&self.handed);
         match &self.link {
             Link::Dccp(socket) => match socket.snapshot() {
-                Some(snapshot) => self.with_repair(SenderFigures {
+                Some(snapshot) => self.seen(SenderFigures {
                     datagrams: snapshot.statistics.datagrams_sent.saturating_sub(self.greetings),
                     bytes: snapshot.statistics.bytes_sent.saturating_sub(self.greetings * Head::LEN as u64),
                     dropped: snapshot.statistics.datagrams_dropped + handed.refused,
@@ -294,8 +299,7 @@ impl StreamSender {
                     seconds,
                     ..SenderFigures::default()
                 }),
-                // The connection's state is gone: the last figures stand.
-                None => *lock(&self.last),
+                None => *lock(&self.seen),
             },
             Link::Udp(_) | Link::Tcp(_) => {
                 let Handed { datagrams, bytes, refused } = handed;
@@ -312,6 +316,13 @@ impl StreamSender {
                 }
             }
         }
+    }
+
+    /// Keeps the figures of a connection.
+    fn seen(&self, figures: SenderFigures) -> SenderFigures {
+        let figures = self.with_repair(figures);
+        *lock(&self.seen) = figures;
+        figures
     }
 
     /// The figures of a connection, which count each datagram once where it repairs.
