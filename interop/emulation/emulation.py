@@ -314,7 +314,7 @@ def emulate_repair(bench: Bench, case: RepairCase, seconds: float, seed: int) ->
         result = bench.run("emulate", "case.toml", *options, *ends)
         lateness: float = result["emulation"]["events"]["p99_s"]
         try:
-            found = emulation_repair.emulated(bench.directory, PAIRS)
+            found = emulation_repair.emulated(bench.directory, PAIRS, case.latency_s)
         except (OSError, ValueError) as error:
             print(f"emulation: repeated: {case.name}: {error}", file=sys.stderr, flush=True)
             if attempt == ATTEMPTS:
@@ -332,8 +332,11 @@ def compare_repair(case: RepairCase, simulated: Repaired, emulated: Repaired) ->
         difference = paired_difference(theirs, ours, emulation_repair.CONFIDENCE)
         simulated_text = f"{statistics.mean(ours):.2%}"
         text = f"{statistics.mean(theirs):.2%} ({difference.mean:+.2%} ± {difference.half_width:.2%})"
-        bound = f"0 within {emulation_repair.CONFIDENCE:.1%} of {len(ours)} pairs"
-        rows.append(Row(case.name, quantity, simulated_text, text, bound, difference.contains(0.0)))
+        bound = f"{emulation_repair.TOLERANCE:.1%} ({emulation_repair.CONFIDENCE:.1%} of {len(ours)} pairs)"
+        least = max(difference.low, -difference.high)
+        rows.append(
+            Row(case.name, quantity, simulated_text, text, bound, least <= emulation_repair.TOLERANCE)
+        )
     return rows
 
 
