@@ -358,7 +358,7 @@ def page(rows: list[Row], lateness: dict[str, float], seconds: float) -> str:
         "make emulation   # measures this page anew, in minutes; docs/emulate.md explains it",
         "```",
         "",
-        f"{seconds:g} s each; the simulation with {SIMULATIONS} seeds.",
+        f"{seconds:g} s each; the simulation with {SIMULATIONS} seeds, or for repair with the same.",
         "",
         "| network | quantity | simulated | emulated | bound |",
         "|---|---|---|---|---|",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import tomllib
+from pathlib import Path
 
+import emulation_repair
 import pytest
 from emulation_cases import CASES, QUICK
+from emulation_repair import REPAIR_CASES, REPAIR_QUICK
 from emulation_statistics import binomial_tail, ks_p_value, runs
 
 from whimbrel._simulate.simulation import examine
@@ -59,3 +63,42 @@ def test_the_cases_are_scenarios_and_the_quick_ones_are_among_them() -> None:
         if "mahimahi" not in case.network:
             checked = examine(Scenario.of(tomllib.loads(case.scenario(5.0))))
             assert len(checked.flows) == case.senders
+
+
+def test_repair_on_sockets_and_simulated_has_the_same_numbers(tmp_path: Path) -> None:
+    assert set(REPAIR_QUICK) <= {case.name for case in REPAIR_CASES}
+    # 5 s: the greeting, and 147 frames of five datagrams, of which five are key frames with ten more.
+    REPAIR_CASES[0].write(tmp_path, "case.toml", 5.0, 2)
+    greeted = (tmp_path / "greeted.csv").read_text().splitlines()
+    assert len(greeted) == 2 + 147 * 5 + 5 * 10
+    assert len((tmp_path / "frames.csv").read_text().splitlines()) == 1 + 30 * 5 + 10
+    table = {
+        "frames": [100.0],
+        "frames_in_time": [99.0],
+        "repaired_datagrams": [157.0],
+        "repair_overhead": [0.05],
+    }
+    simulated = emulation_repair.simulated(table, 5.0)
+    assert list(simulated.named()) == [
+        ("frames in time", [0.99]),
+        ("datagrams repaired", [157 / 785]),
+        ("overhead of repair", [0.05]),
+    ]
+    # The two frames of the first second that were given up do not count.
+    frames = {"frames_whole": 20, "frames_repaired": 8, "frames_given_up": 2}
+    second = {"start_s": 0.0, "up": {"received": frames}}
+    received = {
+        "frames_whole": 110,
+        "frames_repaired": 17,
+        "frames_given_up": 3,
+        "repeated": 100,
+        "restored": 57,
+        "delay_variation_p99_s": 0.149,
+    }
+    sent = {"datagrams": 785, "repair_bytes": 39_250, "bytes": 785_000}
+    summary = {"up": {"received": received, "sent": sent}}
+    report = {"summary": summary, "intervals": [second, {**second, "start_s": 2.0}]}
+    (tmp_path / "report0.json").write_text(json.dumps(report))
+    assert emulation_repair.emulated(tmp_path, 1, 0.15) == simulated
+    with pytest.raises(ValueError, match="late"):
+        emulation_repair.emulated(tmp_path, 1, 0.1)
