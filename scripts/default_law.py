@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import whimbrel
+from whimbrel import statistics
 from whimbrel.papers.freeze import networks as freeze
 from whimbrel.papers.lda import topology as lda
 from whimbrel.papers.matrix import networks as matrix
@@ -32,7 +33,7 @@ from whimbrel.papers.matrix import networks as matrix
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/losses.md"
 BEGIN, END = "<!-- default law -->\n", "<!-- end of default law -->"
-SEEDS = (1, 2, 3)
+SEEDS = range(1, 6)
 LAWS: Mapping[str, dict[str, Any]] = {
     "CCID 3": {"ccid": 3},
     "CCID 3, `standing`": {"ccid": 3, "classifier": "standing"},
@@ -151,8 +152,16 @@ def cell(network: Network, law: Document) -> str:
         delay.append(1e3 * np.nanmax(np.asarray(flows["delay_p95_s"], dtype=float)[own]))
         share.append(100 * rates[own].sum() / rates.sum())
     if network.rivals:
-        return f"{np.mean(goodput):.2f}, {np.mean(share):.0f} %"
-    return f"{np.mean(goodput):.2f}, {np.mean(delay):,.0f} ms"
+        return f"{mean(goodput, 2)}, {mean(share, 0)} %"
+    return f"{mean(goodput, 2)}, {np.mean(delay):,.0f} ms"
+
+
+def mean(values: list[float], digits: int) -> str:
+    """The mean, and half of its interval (95 %) behind `±` unless that rounds to zero."""
+    interval = statistics.student_interval(values)
+    half = f"{interval.half_width:.{digits}f}"
+    shown = f"{interval.mean:.{digits}f}"
+    return f"{shown} ± {half}" if float(half) > 0 else shown
 
 
 def table(networks: list[Network]) -> str:

@@ -76,6 +76,7 @@ PATHS = (
     Path("jitter", "reordering", "jitter", base_s=0.08),
     Path("drive", "LTE drive", "drive", base_s=0.025),
     Path("drive-following", "LTE, encoder follows", "drive", base_s=0.025, follows=True),
+    Path("5g", "5G drive", "five_g", base_s=0.025),
     Path("outages-short", "outages, 0.3 s", "outages_short"),
     Path("outages-long", "outages, 2 s", "outages_long"),
     Path("wifi", "contended Wi-Fi", "wifi", base_s=0.003),

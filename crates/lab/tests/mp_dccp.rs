@@ -130,6 +130,49 @@ fn a_path_that_returns_is_used_again() {
     assert!(fast > last.len() * 9 / 10, "{fast} of {}", last.len());
 }
 
+/// Datagrams of each second of a flow of 7 Mbit/s that arrive within 400 ms, over a Wi-Fi of 6 Mbit/s and a
+/// second link with these keys, which ends after 10 s if `dies`.
+fn in_time(scheduler: &str, second: &str, dies: bool) -> Vec<f64> {
+    let end = if dies { "10 s" } else { "19.9 s" };
+    let text =
+        text("9 s", &format!(r#"multipath = {{ scheduler = "{scheduler}", reorder_delay = "100 ms" }}"#))
+            .replace("800 kbit/s", "7 Mbit/s")
+            .replace(
+                "link = \"wifi\"\ntime = \"10 s\"\nduration = \"9 s\"",
+                &format!("link = \"mobile\"\ntime = \"{end}\"\nduration = \"10 s\""),
+            )
+            .replace("rate = \"3 Mbit/s\"\ndelay = \"35 ms\"", second);
+    let record = run(&Document::from_toml(&text).expect("a scenario").plan().expect("a plan"), 1);
+    let mut seconds = vec![0.0; 20];
+    for (sent, _) in delivered(&record).iter().filter(|(sent, arrived)| arrived - sent < 0.4) {
+        seconds[*sent as usize] += 1.0;
+    }
+    seconds
+}
+
+#[test]
+fn a_dead_or_bad_modem_costs_a_good_line_little() {
+    let keys = |rate: &str, delay: &str, loss: f64| {
+        format!("rate = \"{rate}\"\ndelay = \"{delay}\"\nloss = {{ model = \"bernoulli\", rate = {loss} }}")
+    };
+    let (good, dead) = (keys("3 Mbit/s", "35 ms", 0.0), keys("3 Mbit/s", "35 ms", 1.0));
+    let mean = |seconds: &[f64]| seconds.iter().sum::<f64>() / seconds.len() as f64;
+    for scheduler in ["lowest-rtt", "cheapest-first"] {
+        let alone = mean(&in_time(scheduler, &dead, false)[3..19]);
+        assert!((680.0..720.0).contains(&alone), "{alone}");
+        let dies = in_time(scheduler, &good, true);
+        assert!(mean(&dies[4..10]) > 1.1 * alone, "{scheduler}: it carries something before: {dies:?}");
+        assert!(
+            dies[10] > 0.95 * alone && mean(&dies[10..19]) > 0.98 * alone,
+            "{scheduler}: {dies:?} {alone}"
+        );
+        for bad in [keys("3 Mbit/s", "35 ms", 0.3), keys("200 kbit/s", "400 ms", 0.0)] {
+            let seconds = in_time(scheduler, &bad, false);
+            assert!(mean(&seconds[3..19]) > 0.98 * alone, "{scheduler}, {bad}: {seconds:?} {alone}");
+        }
+    }
+}
+
 #[test]
 fn the_bond_carries_more_than_either_path() {
     let bulk = r#"multipath = { scheduler = "lowest-rtt", reorder_delay = "200 ms", ccid = 2 }"#;
