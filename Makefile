@@ -233,7 +233,7 @@ confront-real-quick: extension
 	$(BIN)/python interop/stacks/confront.py --quick --out $(OUT)/test/confront-real
 
 bench: extension
-	$(BIN)/python benches/run.py --out $(OUT)/bench
+	$(BIN)/python benches/run.py --out $(OUT)/bench --page docs/speed.md
 
 # After the extension, which is built with the same profile. Without valgrind it is skipped; under REQUIRE_ALL=1 it fails.
 instructions: tools

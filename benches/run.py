@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Benchmarks compared with peers: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets), SRT and RIST (relay).
 
-Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|mobile|parts|sockets|relay|campaign]
+Usage: benches/run.py [--out out/bench] [--rounds 3] [--only SECTION] [--page docs/speed.md]
+
+Sections: simulator, mobile, parts, sockets, relay, campaign. With `--only` the others keep what OUT has.
 
 `parts` measures the cost per packet of single parts: the codec, each loss classifier, the reordering buffer,
 the protocol, the loss models, and the router laws of explicit rate control, also as shares of the cost of an
@@ -23,6 +25,8 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+import speed_page
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benches" / "peers"
@@ -49,6 +53,8 @@ class Cost:
     cpu_s: float
     memory_mb: float
     output: str
+    rounds_s: tuple[float, ...] = ()
+    """Of several runs: processor time of each."""
 
 
 def run(command: list[str], cwd: Path = ROOT) -> Cost:
@@ -73,8 +79,26 @@ def alternate(commands: dict[str, list[str]], rounds: int) -> dict[str, Cost]:
         for name, command in commands.items():
             costs[name].append(run(command))
     return {
-        name: Cost(statistics.median(c.cpu_s for c in each), max(c.memory_mb for c in each), each[-1].output)
+        name: Cost(
+            statistics.median(c.cpu_s for c in each),
+            max(c.memory_mb for c in each),
+            each[-1].output,
+            tuple(c.cpu_s for c in each),
+        )
         for name, each in costs.items()
+    }
+
+
+def compared(peer: str, ours: Cost, theirs: Cost) -> dict[str, object]:
+    """The fields of a row with a peer: its costs, and how many times faster ours is, and in the rounds."""
+    ratios = [other / max(own, 1e-9) for own, other in zip(ours.rounds_s, theirs.rounds_s, strict=True)]
+    return {
+        "peer": peer,
+        "peer_cpu_s": theirs.cpu_s,
+        "peer_memory_mb": theirs.memory_mb,
+        "times_faster": theirs.cpu_s / max(ours.cpu_s, 1e-9),
+        "from": min(ratios),
+        "to": max(ratios),
     }
 
 
@@ -129,12 +153,7 @@ def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
             "memory_mb": costs["ours"].memory_mb,
         }
         if command:
-            row |= {
-                "peer": peer,
-                "peer_cpu_s": costs["peer"].cpu_s,
-                "peer_memory_mb": costs["peer"].memory_mb,
-                "times_faster": costs["peer"].cpu_s / max(costs["ours"].cpu_s, 1e-9),
-            }
+            row |= compared(peer, costs["ours"], costs["peer"])
         header, figures = (line.split() for line in costs["ours"].output.splitlines())
         row["figures"] = dict(zip(header, figures, strict=True))
         rows.append(row)
@@ -173,12 +192,7 @@ def mobile(folder: Path, rounds: int) -> list[dict[str, object]]:
             "figures": dict(zip(names, values, strict=True)),
         }
         if rival:
-            row |= {
-                "peer": peer,
-                "peer_cpu_s": costs["peer"].cpu_s,
-                "peer_memory_mb": costs["peer"].memory_mb,
-                "times_faster": costs["peer"].cpu_s / max(costs["ours"].cpu_s, 1e-9),
-            }
+            row |= compared(peer, costs["ours"], costs["peer"])
         rows.append(row)
         print(json.dumps(row))
     return rows
@@ -250,9 +264,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=["simulator", "mobile", "parts", "sockets", "relay", "campaign"])
+    parser.add_argument("--page", type=Path, help="write the tables as a page")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    record: dict[str, object] = {}
+    file = arguments.out / "bench.json"
+    record: dict[str, object] = json.loads(file.read_text()) if arguments.only and file.exists() else {}
     if arguments.only in (None, "parts"):
         record["parts"] = parts()
     if arguments.only in (None, "simulator"):
@@ -265,8 +281,11 @@ def main() -> int:
         record["relay"] = relay()
     if arguments.only in (None, "campaign"):
         record["campaign"] = campaign()
-    (arguments.out / "bench.json").write_text(json.dumps(record, indent=2) + "\n")
-    print(f"written to {arguments.out / 'bench.json'}")
+    file.write_text(json.dumps(record, indent=2) + "\n")
+    print(f"written to {file}")
+    if arguments.page:
+        arguments.page.write_text(speed_page.page(record), encoding="utf-8")
+        print(f"written to {arguments.page}")
     return 0
 
 

@@ -94,6 +94,14 @@ fn main() -> anyhow::Result<()> {
         results.get(name).map(|rounds| median(rounds.iter().map(Round::nanoseconds_per_datagram).collect()))
     };
     let quic = cost("quic");
+    // Each round next to the same round of QUIC.
+    let range = |rounds: &[Round]| {
+        let quic = results.get("quic")?;
+        let ratios = rounds.iter().zip(quic).map(|(ours, quic)| {
+            ours.nanoseconds_per_datagram() / quic.nanoseconds_per_datagram()
+        });
+        Some(ratios.fold([f64::MAX, 0.0_f64], |[from, to], ratio| [from.min(ratio), to.max(ratio)]))
+    };
     let rows: Vec<_> = results
         .iter()
         .map(|(name, rounds)| {
@@ -103,6 +111,7 @@ fn main() -> anyhow::Result<()> {
                 "cpu_ns_per_datagram": cost,
                 "datagrams_per_s": median(rounds.iter().map(Round::datagrams_per_second).collect()),
                 "cpu_ratio_to_quic": cost.zip(quic).map(|(ours, quic)| ours / quic),
+                "cpu_ratio_range": range(rounds),
             })
         })
         .collect();
