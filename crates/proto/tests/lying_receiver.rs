@@ -16,6 +16,8 @@ use whimbrel_repair::wire::{self, Report};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Packet, Payload};
 
+use crate::attackers::Dice;
+
 /// One way, each way.
 const DELAY: Duration = Duration::from_millis(20);
 const ROUND_TRIP: Duration = Duration::from_millis(40);
@@ -84,18 +86,6 @@ impl Lie {
     /// The viewer tells the truth of times and of the answers that have arrived.
     fn has_true_times(self) -> bool {
         matches!(self, Self::None | Self::Silent | Self::AllLost)
-    }
-}
-
-/// Deterministic pseudo-random numbers: SplitMix64.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
     }
 }
 
