@@ -6,7 +6,7 @@
 //! how many packets answer. Missing originals go first, coded packets are the surplus only: random
 //! coefficients fail once in 255 where exactly enough arrive.
 //!
-//! - A frame is answered at most once per round trip, as the reports tell it, however many ask.
+//! - A frame is answered at most once per round trip, by the times in the reports.
 //! - Nothing is sent that would arrive after the deadline.
 //! - Where the channel's losses have a memory and the newest packets are all lost, answers wait for a sign of
 //!   life: a fade swallows repeats, too.

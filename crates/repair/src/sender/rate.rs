@@ -137,8 +137,8 @@ impl Second {
 /// Keeps coded packets at or below the source over a second (RFC 6363, Section 8.2), and repeats at or below
 /// [`Share::REPEATS`] times the source.
 ///
-/// Reports decide how often a frame is answered. A receiver that lies about times, and about the answers
-/// that it has, would get each datagram again with each report.
+/// The times and the answers in reports decide how often a frame is answered. Without the second limit, a
+/// receiver with false reports would get each datagram again for each of them.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     source: Second,
