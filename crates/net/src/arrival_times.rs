@@ -46,8 +46,7 @@ impl ArrivalTimes {
         stride: usize,
     ) -> Option<Batch> {
         let stamp = stamp?;
-        let offset = self.clock.behind_system();
-        let last = self.kernel.place(stamp, offset, self.clock.now());
+        let last = self.kernel.arrival(stamp, &self.clock);
         if self.peers.len() >= MAX_PEERS && !self.peers.contains_key(&remote) {
             self.peers.clear();
         }
@@ -96,6 +95,12 @@ impl KernelTime {
     const DISORDER: i64 = 1_000_000;
     /// Largest error of a reading of the two clocks, in nanoseconds.
     const UNCERTAINTY: i64 = 100_000;
+
+    /// Arrival time on `clock` of a packet that the kernel stamped with `stamp` and that was just received.
+    pub(crate) fn arrival(&mut self, stamp: StdDuration, clock: &Clock) -> Instant {
+        let offset = clock.behind_system();
+        self.place(stamp, offset, clock.now())
+    }
 
     /// Arrival time of a packet that the kernel stamped with `stamp`. `offset` is the present lead of the
     /// system's clock.

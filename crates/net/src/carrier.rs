@@ -36,6 +36,7 @@ use whimbrel_wire::{Ecn, Packet, SeqNo};
 pub(crate) use raw::RawCarrier;
 #[cfg(all(target_os = "linux", feature = "tun"))]
 pub(crate) use tun::TunCarrier;
+pub use udp::TimedReceiver;
 pub(crate) use udp::UdpCarrier;
 
 use crate::Dscp;

@@ -136,6 +136,7 @@ mod watched;
 mod watched;
 
 pub use bytes::Bytes;
+pub use carrier::TimedReceiver;
 pub use clock::{Clock, entropy};
 pub use dscp::Dscp;
 pub use dtls::*;

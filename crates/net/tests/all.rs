@@ -27,3 +27,4 @@ mod polled;
 mod repair;
 mod security;
 mod streams;
+mod timed_receiver;

@@ -8,6 +8,11 @@ mod receive;
 #[cfg(not(target_os = "linux"))]
 #[path = "udp/receive_portable.rs"]
 mod receive;
+#[cfg(target_os = "linux")]
+mod timed;
+#[cfg(not(target_os = "linux"))]
+#[path = "udp/timed_portable.rs"]
+mod timed;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -27,6 +32,7 @@ use crate::socket_buffers::{DropCounter, enlarge_buffers};
 use crate::watched::WatchedSocket;
 use batch::Batch;
 use receive::Receiver;
+pub use timed::TimedReceiver;
 
 /// One UDP socket.
 #[derive(Debug)]

@@ -42,6 +42,11 @@ impl Receiver {
         _state: &UdpSocketState,
         buffer: &mut [u8],
     ) -> io::Result<Received> {
+        self.read(socket, buffer)
+    }
+
+    /// Like [`Receiver::receive`], for a socket with none of the options that `noq-udp` sets.
+    pub(super) fn read(&mut self, socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<Received> {
         let mut slices = [IoSliceMut::new(buffer)];
         let message = loop {
             let result = recvmsg::<SockaddrStorage>(
