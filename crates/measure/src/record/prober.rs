@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::io;
 use std::net::SocketAddr;
 
-use tokio::net::UdpSocket;
-use whimbrel_net::Clock;
+use socket2::SockRef;
+use tokio::io::Interest;
+use whimbrel_net::{Clock, TimedReceiver, WatchedSocket, enlarge_receive_buffer};
 use whimbrel_units::{Duration, Instant};
 
 use super::Mode;
@@ -50,9 +51,29 @@ pub struct Figures {
     pub queueing: Option<Duration>,
 }
 
+/// A socket for probes at an address of this host.
+///
+/// # Errors
+/// The system refuses it.
+pub(super) fn bind(at: SocketAddr) -> io::Result<WatchedSocket> {
+    let socket = std::net::UdpSocket::bind(at)?;
+    socket.set_nonblocking(true)?;
+    enlarge_receive_buffer(&socket)?;
+    WatchedSocket::new(socket)
+}
+
+/// Sends a datagram. It does not wait.
+///
+/// # Errors
+/// There is no room now, or the system refuses it.
+pub(super) fn send_to(socket: &WatchedSocket, bytes: &[u8], peer: SocketAddr) -> io::Result<()> {
+    SockRef::from(socket).send_to(bytes, &peer.into()).map(drop)
+}
+
 /// One end.
 pub(super) struct Prober<'a> {
-    socket: &'a UdpSocket,
+    socket: &'a WatchedSocket,
+    timed: TimedReceiver,
     peer: SocketAddr,
     token: u64,
     clock: Clock,
@@ -117,7 +138,7 @@ impl Window {
 
 impl<'a> Prober<'a> {
     pub(super) fn new(
-        socket: &'a UdpSocket,
+        socket: &'a WatchedSocket,
         peer: SocketAddr,
         (token, from_server): (u64, bool),
         plan: &'a Cell<Plan>,
@@ -128,6 +149,7 @@ impl<'a> Prober<'a> {
         let mapped = matches!(peer, SocketAddr::V6(v6) if v6.ip().to_ipv4_mapped().is_some());
         Self {
             socket,
+            timed: TimedReceiver::new(socket, clock),
             peer,
             token,
             clock,
@@ -174,7 +196,9 @@ impl<'a> Prober<'a> {
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<()> {
         // Bounded, so that a flood does not keep this end from sending.
         for _ in 0..256 {
-            let (length, from) = match self.socket.try_recv_from(buffer) {
+            let Self { socket, timed, .. } = self;
+            let received = socket.try_read(Interest::READABLE, |socket| timed.receive(socket, buffer));
+            let (length, from, arrival) = match received {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // An ICMP error of an earlier datagram.
@@ -187,17 +211,16 @@ impl<'a> Prober<'a> {
             if from != self.peer || header.token != self.token {
                 continue;
             }
-            let now = self.clock.now();
             match header.kind {
                 Kind::Hello => {}
-                Kind::Probe(class) => self.on_probe(class, &header, length, now),
+                Kind::Probe(class) => self.on_probe(class, &header, length, arrival),
                 Kind::Echo(Class::Load) => {
                     let sent = Instant::from_nanos(header.sent_us.saturating_mul(1000));
                     // Only numbers that were sent, so that a wrong echo cannot open the window.
-                    if header.number < self.sent[Class::Load.index()] && sent <= now {
-                        let most = self.plan.get().rate_bps / 8.0 / FULL as f64;
-                        self.window.on_echo(header.number, now - sent, most.max(LEAST_WINDOW));
-                        self.figures.set(Figures { rtt: Some(now - sent), ..self.figures.get() });
+                    if header.number < self.sent[Class::Load.index()] && sent <= self.clock.now() {
+                        let (most, rtt) = (self.plan.get().rate_bps / 8.0 / FULL as f64, arrival - sent);
+                        self.window.on_echo(header.number, rtt, most.max(LEAST_WINDOW));
+                        self.figures.set(Figures { rtt: Some(rtt), ..self.figures.get() });
                     }
                 }
                 Kind::Echo(Class::Ping | Class::Train) => {}
@@ -206,7 +229,7 @@ impl<'a> Prober<'a> {
         Ok(())
     }
 
-    fn on_probe(&mut self, class: Class, header: &Header, length: usize, now: Instant) {
+    fn on_probe(&mut self, class: Class, header: &Header, length: usize, at: Instant) {
         if self.log.len() as u64 >= 2 * MAX_PROBES {
             return;
         }
@@ -214,7 +237,7 @@ impl<'a> Prober<'a> {
             class,
             number: header.number,
             sent_us: i64::try_from(header.sent_us).unwrap_or(i64::MAX),
-            arrived_us: (now.as_nanos() / 1000).cast_signed(),
+            arrived_us: (at.as_nanos() / 1000).cast_signed(),
             bytes: (length + self.headers) as u32,
         };
         if !arrival.is_plausible(self.numbers) {
@@ -226,7 +249,7 @@ impl<'a> Prober<'a> {
         if class == Class::Load && self.plan.get().mode == Mode::Saturate {
             let mut echo = [0; ECHO];
             Header { kind: Kind::Echo(class), ..*header }.write(&mut echo);
-            let _ = self.socket.try_send_to(&echo, self.peer);
+            let _ = send_to(self.socket, &echo, self.peer);
         }
     }
 
@@ -306,8 +329,8 @@ impl<'a> Prober<'a> {
         let number = self.sent[class.index()];
         let sent_us = self.clock.now().as_nanos() / 1000;
         Header { kind: Kind::Probe(class), token: self.token, number, sent_us }.write(&mut bytes[..HEADER]);
-        match self.socket.try_send_to(&bytes[..length], self.peer) {
-            Ok(_) => {
+        match send_to(self.socket, &bytes[..length], self.peer) {
+            Ok(()) => {
                 self.sent[class.index()] += 1;
                 let old = self.figures.get();
                 let sent_bytes = old.sent_bytes + (length + self.headers) as u64;
@@ -335,3 +358,6 @@ fn is_outage(error: &io::Error) -> bool {
     use io::ErrorKind::{AddrNotAvailable, HostUnreachable, NetworkDown, NetworkUnreachable};
     matches!(error.kind(), AddrNotAvailable | HostUnreachable | NetworkDown | NetworkUnreachable)
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

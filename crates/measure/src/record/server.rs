@@ -1,23 +1,24 @@
 //! The server: one recording at a time.
 
 use std::cell::Cell;
+use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
-use tokio::net::{TcpListener, UdpSocket};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_live::accept::{Place, Places, Turns, accept};
-use whimbrel_net::{Clock, enlarge_receive_buffer};
+use whimbrel_net::{Clock, WatchedSocket};
 use whimbrel_relay::Stop;
 use whimbrel_relay::text::quoted;
 use whimbrel_units::{DataRate, Duration};
 
 use super::probe::{Header, Kind};
-use super::prober::{DRAIN, Prober};
+use super::prober::{self, DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::{LONGEST, PORT};
 
@@ -162,24 +163,23 @@ async fn refuse_others(clients: &mut mpsc::Receiver<Client>, turns: &mut Turns) 
 }
 
 /// TCP and UDP on one port.
-async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, UdpSocket, SocketAddr)> {
+async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, WatchedSocket, SocketAddr)> {
     let tcp = match wanted {
         Some(at) => TcpListener::bind(at).await.with_context(|| format!("TCP {at}"))?,
         None => match TcpListener::bind((Ipv6Addr::UNSPECIFIED, PORT)).await {
-            Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
+            Err(error) if error.kind() != ErrorKind::AddrInUse => {
                 TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await.context("TCP")?
             }
             bound => bound.with_context(|| format!("TCP port {PORT}: is another server running?"))?,
         },
     };
     let at = tcp.local_addr()?;
-    let udp = UdpSocket::bind(at).await.with_context(|| format!("UDP {at}"))?;
-    enlarge_receive_buffer(&udp)?;
+    let udp = prober::bind(at).with_context(|| format!("UDP {at}"))?;
     Ok((tcp, udp, at))
 }
 
 /// Serves a client.
-async fn serve_one(client: Client, udp: &UdpSocket) -> anyhow::Result<(usize, u64)> {
+async fn serve_one(client: Client, udp: &WatchedSocket) -> anyhow::Result<(usize, u64)> {
     let Client { mut lines, plan, peer, place } = client;
     drop(place);
     let token = whimbrel_net::entropy()?;
@@ -225,12 +225,15 @@ fn objection(plan: &Plan, max_rate: DataRate) -> Option<String> {
 
 /// The address from which the client's datagrams with this token come: of the same host as its TCP
 /// connection.
-async fn client_address(udp: &UdpSocket, token: u64, peer: SocketAddr) -> anyhow::Result<SocketAddr> {
+async fn client_address(udp: &WatchedSocket, token: u64, peer: SocketAddr) -> anyhow::Result<SocketAddr> {
     let mut buffer = [0; 2048];
     loop {
-        let (length, from) = match udp.recv_from(&mut buffer).await {
+        udp.readable().await?;
+        let (length, from) = match udp.try_recv_from(&mut buffer) {
             Ok(received) => received,
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => continue,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {
+                continue;
+            }
             Err(error) => return Err(error.into()),
         };
         let is_hello = Header::read(&buffer[..length])
@@ -254,18 +257,17 @@ mod tests {
     /// A datagram with the token from another host than the control connection: its address may be forged.
     #[tokio::test]
     async fn probes_go_to_no_host_but_that_of_the_control_connection() {
-        let socket = |at| async move { UdpSocket::bind(at).await.expect("loopback") };
-        let (udp, third, client) =
-            (socket("127.0.0.1:0").await, socket("127.0.0.2:0").await, socket("127.0.0.1:0").await);
+        let socket = |at: &str| prober::bind(at.parse().expect("an address")).expect("loopback");
+        let (udp, third, client) = (socket("127.0.0.1:0"), socket("127.0.0.2:0"), socket("127.0.0.1:0"));
         let at = udp.local_addr().expect("bound");
         let mut hello = [0; PING];
         for (from, token) in [(&third, 7), (&client, 8), (&client, 7)] {
             Header { kind: Kind::Hello, token, number: 0, sent_us: 0 }.write(&mut hello);
-            from.send_to(&hello, at).await.expect("loopback");
+            prober::send_to(from, &hello, at).expect("loopback");
         }
         let peer = "127.0.0.1:9".parse().expect("an address");
         let found = client_address(&udp, 7, peer).await.expect("no error");
         assert_eq!(found, client.local_addr().expect("bound"));
-        assert!(udp.try_recv(&mut hello).is_err(), "all three were read");
+        assert!(udp.try_recv_from(&mut hello).is_err(), "all three were read");
     }
 }

@@ -1,13 +1,12 @@
 //! The client: runs a recording.
 
 use std::cell::Cell;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, anyhow, bail};
-use tokio::net::UdpSocket;
 use tokio::time::timeout;
-use whimbrel_net::{Clock, HostPort, enlarge_receive_buffer};
+use whimbrel_net::{Clock, HostPort, WatchedSocket};
 use whimbrel_relay::Stop;
 use whimbrel_relay::address::{connect_tcp, resolve};
 use whimbrel_relay::text::quoted;
@@ -17,7 +16,7 @@ use super::analysis::Direction;
 use super::clocks::ClockFit;
 use super::files::Recording;
 use super::probe::{Arrival, Class, Header, Kind, PING};
-use super::prober::{DRAIN, Figures, Prober};
+use super::prober::{DRAIN, Figures, Prober, bind, send_to};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::server::patience;
 use super::{Mode, PORT};
@@ -59,7 +58,7 @@ struct Agreed {
     token: u64,
     plan: Plan,
     lines: Lines,
-    udp: UdpSocket,
+    udp: WatchedSocket,
     peer: SocketAddr,
 }
 
@@ -115,12 +114,10 @@ async fn agree(Settings { host, mode, time, rate }: &Settings) -> anyhow::Result
             }
             None => bail!("{name} has closed the connection"),
         };
-    let udp = UdpSocket::bind(match peer {
-        SocketAddr::V4(_) => "0.0.0.0:0",
-        SocketAddr::V6(_) => "[::]:0",
-    })
-    .await?;
-    enlarge_receive_buffer(&udp)?;
+    let udp = bind(match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    })?;
     timeout(ANSWER_TIME, announce(&udp, peer, token, &mut lines))
         .await
         .with_context(|| format!("{name}: the server receives no datagrams on UDP port {port}"))??;
@@ -163,12 +160,17 @@ async fn probe(
 }
 
 /// Announces this end's address until the server starts.
-async fn announce(udp: &UdpSocket, peer: SocketAddr, token: u64, lines: &mut Lines) -> anyhow::Result<()> {
+async fn announce(
+    udp: &WatchedSocket,
+    peer: SocketAddr,
+    token: u64,
+    lines: &mut Lines,
+) -> anyhow::Result<()> {
     let mut hello = [0; PING];
     Header { kind: Kind::Hello, token, number: 0, sent_us: 0 }.write(&mut hello);
     loop {
         // Refused datagrams are reported by the time limit.
-        let _ = udp.send_to(&hello, peer).await;
+        let _ = send_to(udp, &hello, peer);
         match timeout(HELLO_INTERVAL, lines.next()).await {
             Err(_) => {}
             Ok(Ok(Some(Message::Start))) => return Ok(()),
