@@ -9,7 +9,7 @@ use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
 use whimbrel_net::{
     Clock, ConnectionError, ConnectionSnapshot, Ecn, Mark, NetError, Received, RepairCounts, SendError,
-    Socket,
+    Socket, TimedReceiver,
 };
 use whimbrel_units::{Duration, Instant};
 
@@ -38,6 +38,8 @@ pub(crate) struct Arrival {
 pub(crate) struct ReceiveBuffer {
     received: Vec<Received>,
     bytes: BytesMut,
+    /// Of a link of UDP.
+    timed: Option<TimedReceiver>,
 }
 
 impl Link {
@@ -130,16 +132,18 @@ impl Link {
                 Ok(true)
             }
             Self::Udp(socket) => {
-                buffer.bytes.resize(1 << 16, 0);
-                let taken = loop {
-                    match socket.async_io(Interest::READABLE, || socket.try_recv(&mut buffer.bytes)).await {
-                        Ok(taken) => break taken,
+                let ReceiveBuffer { bytes, timed, .. } = buffer;
+                bytes.resize(1 << 16, 0);
+                let timed = timed.get_or_insert_with(|| TimedReceiver::new(&**socket, *clock));
+                let (taken, at) = loop {
+                    match socket.async_io(Interest::READABLE, || timed.receive(&**socket, bytes)).await {
+                        Ok((taken, _, at)) => break (taken, at),
                         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
                         Err(error) => return Err(error.into()),
                     }
                 };
-                let bytes = Bytes::copy_from_slice(&buffer.bytes[..taken]);
-                each(Arrival { bytes, at: clock.now(), marked: false, is_repaired: false });
+                let bytes = Bytes::copy_from_slice(&bytes[..taken]);
+                each(Arrival { bytes, at, marked: false, is_repaired: false });
                 Ok(true)
             }
             Self::Tcp(stream) => {
