@@ -1,6 +1,6 @@
 //! The relative one-way trip time.
 
-use core::ops::Sub;
+use core::ops::{Add, Sub};
 
 use super::PacketArrival;
 
@@ -23,5 +23,13 @@ impl Sub for Rott {
     /// Difference in nanoseconds.
     fn sub(self, other: Self) -> f64 {
         self.0.saturating_sub(other.0) as f64
+    }
+}
+
+impl Add<f64> for Rott {
+    type Output = Self;
+    /// The trip time that is longer by so many nanoseconds.
+    fn add(self, nanos: f64) -> Self {
+        Self(self.0.saturating_add(nanos as i64))
     }
 }

@@ -6,6 +6,10 @@ use super::common_size::{CommonSize, TripTime};
 use super::inherent::excess;
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
+mod extremes;
+
+use extremes::{Extremes, Least};
+
 /// A loss is congestion if a queue stands on the path, or if it is more than half full; others are wireless.
 ///
 /// [`Spike`](super::Spike) compares the present queueing delay with the range of all trip times. Two kinds of
@@ -48,8 +52,9 @@ use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Ro
 /// A sender on a path with wireless losses alone thus increases its rate until a queue begins to stand.
 /// The condition requires that trip times do not vary otherwise: with 5 ms of jitter on average, every loss
 /// is congestion. The minimum and `M` cover the last one to two minutes, so that a longer route does not pass
-/// for a queue for ever. Only packets of a common size have a trip time. Without trip times, every loss is
-/// congestion.
+/// for a queue for ever. The minimum is the second least of the trip times of each 100 ms, but not more than
+/// 1 ms above the least: one packet whose trip time was too short by 0.9 ms made every queue stand for a
+/// minute. Only packets of a common size have a trip time. Without trip times, every loss is congestion.
 #[derive(Clone, Debug, Default)]
 pub struct Standing {
     sizes: CommonSize,
@@ -112,7 +117,7 @@ struct Queue {
     mean: f64,
     /// The same of the least ones.
     floor: f64,
-    /// The least one since the last that is part of `floor`, and when it will be.
+    /// The least one of the present burst, and when it becomes part of `floor`.
     least: Rott,
     least_end: Instant,
     origin: Rott,
@@ -132,12 +137,6 @@ struct Pause {
     until: Instant,
     /// Each packet so far has waited for less than the one before it.
     is_leaving: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Extremes {
-    minimum: Rott,
-    maximum: Rott,
 }
 
 /// Time constant of the mean, in seconds.
@@ -162,9 +161,8 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 impl Queue {
     fn new(at: Instant, rott: Rott) -> Self {
-        let extremes = Extremes { minimum: rott, maximum: rott };
         Self {
-            extremes: [extremes; 2],
+            extremes: [Extremes::new(rott); 2],
             period_end: at + PERIOD,
             began: at,
             mean: 0.0,
@@ -198,16 +196,17 @@ impl Queue {
             return;
         }
         if at >= self.period_end {
-            self.extremes = [Extremes { minimum: rott, maximum: rott }, self.extremes[0]];
+            self.extremes = [Extremes::new(rott), self.extremes[0]];
             self.period_end = at + PERIOD;
         }
         let current = &mut self.extremes[0];
-        current.minimum = current.minimum.min(rott);
         current.maximum = current.maximum.max(rott);
         let elapsed = at.saturating_since(self.at).as_secs_f64();
         self.mean += self.weight(self.at, elapsed) * (rott - self.origin - self.mean);
-        self.least = self.least.min(rott);
-        if at >= self.least_end {
+        if at < self.least_end {
+            self.least = self.least.min(rott);
+        } else {
+            self.extremes[0].least.add(self.least);
             let elapsed = (at.saturating_since(self.least_end) + BURST).as_secs_f64();
             self.floor += self.weight(self.least_end.saturating_sub(BURST), elapsed)
                 * (self.least - self.origin - self.floor);
@@ -224,10 +223,14 @@ impl Queue {
         if all > 0.0 { elapsed / all } else { 0.0 }
     }
 
-    /// The least and the greatest trip time.
+    /// The minimum and the greatest trip time.
     fn range(&self) -> (Rott, Rott) {
         let [now, before] = self.extremes;
-        (now.minimum.min(before.minimum), now.maximum.max(before.maximum))
+        let mut least = Least::default();
+        for rott in now.least.all().chain(before.least.all()).chain([self.least]) {
+            least.add(rott);
+        }
+        (least.minimum(NOISE).unwrap_or(self.least), now.maximum.max(before.maximum))
     }
 
     /// Half of the longest queueing delay.

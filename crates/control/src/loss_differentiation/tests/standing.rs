@@ -302,6 +302,23 @@ fn a_queue_that_has_left_does_not_stand() {
     }
 }
 
+/// Key frames wait for up to 20 ms, and between them the queue is empty.
+#[test]
+fn a_trip_time_that_is_too_short_makes_no_queue_stand() {
+    let mut standing = Standing::new();
+    for n in 0..600_u32 {
+        let rott = match n {
+            300 => 119.1,
+            _ if n % 50 < 12 => 120.1 + 2.0 * f64::from(n % 50),
+            _ => 120.1,
+        };
+        standing.on_arrival(&packet(u64::from(n), 10.0 * f64::from(n) + rott, rott));
+        if n == 461 {
+            assert_eq!(class(&mut standing), LossClass::Wireless, "{:?}", standing.evidence());
+        }
+    }
+}
+
 #[test]
 fn two_packets_may_arrive_at_once() {
     let mut standing = Standing::new();
