@@ -51,7 +51,7 @@ def plan(
     for seed in seeds:
         for path in paths:
             for rival in rivals:
-                if path.follows and not rival.rate_url:
+                if path.is_controlled and not rival.rate_url:
                     continue
                 each = budgets if rival.has_budget else [None]
                 found += [Cell(path, rival, budget, seed) for budget in each]

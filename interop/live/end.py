@@ -40,6 +40,8 @@ RECORD = struct.Struct("=QH")
 _SO_TIMESTAMPNS = 35
 _SO_RCVBUFFORCE = 33
 _TIMESPEC = struct.Struct("qq")
+_KEY_FRAME_REQUESTS = ((1, 206), (4, 206))
+"""The formats and the type of a Picture Loss Indication and of a Full Intra Request."""
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -119,6 +121,15 @@ class Offered:
             time.sleep(0.1)
 
 
+def is_asked(out: socket.socket) -> bool:
+    """True if a request for a key frame has come to the port that sends (RFC 4585 and 5104, RFC 5506)."""
+    found = False
+    with contextlib.suppress(BlockingIOError, ConnectionRefusedError):
+        while message := out.recv(1500, socket.MSG_DONTWAIT):
+            found |= len(message) > 1 and (message[0] & 0x1F, message[1]) in _KEY_FRAME_REQUESTS
+    return found
+
+
 def camera(plan: dict[str, Any], folder: Path) -> None:
     """Sends the stream, and writes which encoding each frame had and when it was sent."""
     ladder = [stream.read(Path(each)) for each in plan["encodings"]]
@@ -132,7 +143,7 @@ def camera(plan: dict[str, Any], folder: Path) -> None:
     rival.begin()
     sent: list[tuple[int, int, int]] = []
     late_s = []
-    sequence, rung = 0, len(ladder) - 1
+    sequence, rung, asked = 0, 0 if plan["restarts"] else len(ladder) - 1, False
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
         start = time.monotonic()
         for number in range(len(ladder[0].frames)):
@@ -142,6 +153,10 @@ def camera(plan: dict[str, Any], folder: Path) -> None:
             late_s.append(time.monotonic() - start - number / stream.FRAMES_PER_S)
             if offered is not None and ladder[0].is_key[number]:
                 rung = stream.choose(ENCODER_SHARE * offered.rate_bps, plan["ladder_bps"])
+            if plan["restarts"]:
+                asked |= is_asked(out)
+                if asked and number % stream.RESTART_EVERY == 0:
+                    rung, asked = number % stream.KEY_EVERY // stream.RESTART_EVERY, False
             sent.append((rung, sequence, time.time_ns()))
             for packet in ladder[rung].frames[number]:
                 # Nothing listens any more if the rival has ended.

@@ -82,7 +82,12 @@ class Bench:
     def encodings(self, path: Path) -> list[File]:
         """The files of the encodings for a path, made if they are missing."""
         every = stream.LADDER_KEY_EVERY if path.follows else stream.KEY_EVERY
-        return [stream.make(self.out / "video", rate, self.frames, every) for rate in path.rates_bps]
+        folder = self.out / "video"
+        return [
+            stream.make(folder, rate, self.frames, every, first)
+            for rate in path.rates_bps
+            for first in path.first_keys
+        ]
 
     def load(self, cell: Cell) -> Result | None:
         """A finished run of this length."""
@@ -129,6 +134,7 @@ class Bench:
             "encodings": [str(file) for file in files],
             "ladder_bps": cell.path.rates_bps,
             "rate_url": cell.rival.rate_url if cell.path.follows else "",
+            "restarts": cell.path.restarts,
             "beside": cell.path.beside(seconds),
         } | {end: cell.rival.commands(end, values) for end in ("camera", "viewer")}
         (folder / "plan.json").write_text(json.dumps(plan, indent=1))

@@ -28,6 +28,8 @@ KEY_EVERY = 50
 LADDER_BPS = (200_000, 300_000, 450_000, 600_000, 800_000, 1_000_000, 1_250_000, RATE_BPS)
 LADDER_KEY_EVERY = 10
 """An encoder that follows a rate changes it at a key frame: three times a second."""
+RESTART_EVERY = 2
+"""An encoder that is asked for a key frame makes it after so many frames at the latest."""
 PACKET_BYTES = 1200
 BUFFER_S = 0.1
 """Of the rate control: a frame may be as large as the rate fills in this time."""
@@ -49,14 +51,23 @@ class Encoding:
     is_key: tuple[bool, ...]
 
 
-def file_of(folder: Path, rate_bps: int, frames: int, key_every: int) -> Path:
+def file_of(folder: Path, rate_bps: int, frames: int, key_every: int, first_key: int = 0) -> Path:
     """The file of an encoding."""
-    return folder / f"video-{rate_bps // 1000}k-{frames}-{key_every}.rtp"
+    shift = f"+{first_key}" if first_key else ""
+    return folder / f"video-{rate_bps // 1000}k-{frames}-{key_every}{shift}.rtp"
 
 
-def make(folder: Path, rate_bps: int, frames: int, key_every: int) -> Path:
-    """The file with an encoding, which is made if it does not exist."""
-    path = file_of(folder, rate_bps, frames, key_every)
+def make(folder: Path, rate_bps: int, frames: int, key_every: int, first_key: int = 0) -> Path:
+    """The file with an encoding, which is made if it does not exist.
+
+    Args:
+        folder: of the files.
+        rate_bps: of the video.
+        frames: its length.
+        key_every: frames from one key frame to the next.
+        first_key: number of the frame after which they are counted; the very first one is a key frame, too.
+    """
+    path = file_of(folder, rate_bps, frames, key_every, first_key)
     if path.exists():
         return path
     folder.mkdir(parents=True, exist_ok=True)
@@ -65,6 +76,8 @@ def make(folder: Path, rate_bps: int, frames: int, key_every: int) -> Path:
     encode += ["-preset", "veryfast", "-tune", "zerolatency", "-threads", "1", "-g", str(key_every)]
     encode += ["-b:v", rate, "-maxrate", rate, "-bufsize", buffer, "-pix_fmt", "yuv420p"]
     encode += ["-x264-params", f"scenecut=0:repeat-headers=1:min-keyint={key_every}"]
+    if first_key:
+        encode += ["-force_key_frames", f"expr:eq(n,{first_key})", "-forced-idr", "1"]
     packets = _packets([*encode, "-flags", "+bitexact", "-fflags", "+bitexact"])
     partial = path.with_suffix(f".partial-{os.getpid()}")
     with partial.open("wb") as file:

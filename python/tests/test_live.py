@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import socket
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from live import checks, measure, page, pictures, report, rivals, stream
 from live.__main__ import measured, plan
-from live.end import RECORD
+from live.end import RECORD, is_asked
 from live.paths import PATHS
 from live.rivals import RIVALS
 from live.runs import Bench, Cell, RunError
@@ -237,15 +238,41 @@ def test_the_scenarios_lose_what_their_names_say(key: str, least: float, most: f
     assert least <= 100 * lost / sent <= most
 
 
-def test_an_encoder_follows_only_who_offers_a_rate_and_budgets_are_run_once_where_they_do_not_matter() -> (
-    None
-):
+def test_an_encoder_obeys_only_who_controls_it_and_budgets_are_run_once_where_they_do_not_matter() -> None:
     cells = plan(PATHS, RIVALS, [120, 400], [1, 2])
     assert len({cell.key for cell in cells}) == len(cells)
-    followed = {cell.rival.key for cell in cells if cell.path.follows}
-    assert followed == {rival.key for rival in RIVALS if rival.rate_url}
+    for row in ("drive-following", "bursts-restarting"):
+        measured = {cell.rival.key for cell in cells if cell.path.key == row}
+        assert measured == {rival.key for rival in RIVALS if rival.rate_url}
     clean = [cell for cell in cells if cell.path.key == "clean" and cell.seed == 2]
     assert len(clean) == sum(2 if rival.has_budget else 1 for rival in RIVALS)
+
+
+@pytest.mark.parametrize(
+    ("message", "asks"),
+    [
+        (bytes([0x81, 206, 0, 2]) + bytes(8), True),
+        (bytes([0x84, 206, 0, 4]) + bytes(16), True),
+        # Application layer feedback: REMB.
+        (bytes([0x8F, 206, 0, 2]) + bytes(8), False),
+        (bytes([0x81]), False),
+    ],
+)
+def test_a_request_for_a_key_frame_is_known_from_other_feedback(message: bytes, asks: bool) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        out.bind(("127.0.0.1", 0))
+        assert not is_asked(out)
+        out.sendto(message, out.getsockname())
+        assert is_asked(out) == asks
+        assert not is_asked(out)
+
+
+def test_an_encoder_that_restarts_has_an_encoding_for_each_start(tmp_path: Path) -> None:
+    path = next(path for path in PATHS if path.key == "bursts-restarting")
+    assert path.first_keys == tuple(range(0, stream.KEY_EVERY, stream.RESTART_EVERY))
+    assert {path.first_keys for path in PATHS if not path.restarts} == {(0,)}
+    video = stream.read(stream.make(tmp_path, 300_000, 12, 5, 2))
+    assert video.is_key == tuple(number in {0, 2, 7} for number in range(12))
 
 
 def test_a_record_of_another_length_is_made_again(tmp_path: Path) -> None:
