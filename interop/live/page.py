@@ -32,6 +32,8 @@ def page(cells: report.Cells, frames: int) -> str:
         settle=SETTLE_S,
         rungs=len(stream.LADDER_BPS),
         ladder_every=stream.LADDER_KEY_EVERY,
+        starts=stream.KEY_EVERY // stream.RESTART_EVERY,
+        restart_every=stream.RESTART_EVERY,
         tolerance=1e3 * measure.TOLERANCE_S,
         late=1e3 * LATE_S,
         mark=report.LATE,
