@@ -115,6 +115,8 @@ pub struct Receiver {
     feedback: Feedback,
     /// The next symbol to be delivered or given up.
     next: Esi,
+    /// The first symbol that is not due yet, or the next: coded packets still combine it, delivered or not.
+    first_of_use: Esi,
     /// Symbols that were repaired, and wait.
     repaired: Vec<Esi>,
     /// The newest frame that was given up, and the number of frames right before it given up with it.
@@ -140,6 +142,7 @@ impl Receiver {
             playout: Playout::new(config.latency),
             feedback: Feedback::new(config.round_trip, config.latency, first),
             next: first,
+            first_of_use: first,
             repaired: Vec::new(),
             newest_lost: None,
             newest_delivered: None,
@@ -304,14 +307,27 @@ impl Receiver {
         self.newest_delivered = Some((header.frame, header.is_last));
         // Twice the symbols that are still of use remain, so that late ones help to solve the next (RFC 8681,
         // Appendix D).
-        let window = self.decoder.next().since(self.next).max(0) as u32 + MORE_SYMBOLS;
-        self.decoder.forget_before(self.next.plus(window.wrapping_neg()));
+        self.move_first_of_use(now);
+        let window = self.decoder.next().since(self.first_of_use).max(0) as u32 + MORE_SYMBOLS;
+        self.decoder.forget_before(self.first_of_use.plus(window.wrapping_neg()));
         self.counts.delivered += 1;
         let is_repaired = self.repaired.contains(&esi);
         let next = self.next;
         self.repaired.retain(|symbol| symbol.since(next) >= 0);
         let AduHeader { frame, role, is_last, .. } = header;
         Some(Delivered { esi, frame, role, ends_frame: is_last, is_repaired })
+    }
+
+    /// Early delivery ends the use of no symbol: the sender combines what is not due yet.
+    fn move_first_of_use(&mut self, now: Instant) {
+        self.first_of_use = later(self.decoder.first(), self.first_of_use);
+        while self.next.since(self.first_of_use) > 0 {
+            let header = self.decoder.header(self.first_of_use);
+            if header.and_then(|header| self.playout.due(header.time)).is_some_and(|due| due > now) {
+                return;
+            }
+            self.first_of_use = self.first_of_use.plus(1);
+        }
     }
 
     /// Unknown symbols before a due datagram are lost.

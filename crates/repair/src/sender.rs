@@ -243,7 +243,7 @@ impl Sender {
             return;
         }
         self.flight.record_losses(report, &mut self.estimator);
-        self.planner.set_channel(self.estimator.model());
+        self.planner.follow(&self.estimator);
         if let Some(newest) = report.lost.filter(|&frame| self.lost != Some(frame)) {
             self.lost = Some(newest);
             // The newest may be one of audio, and others one of video.

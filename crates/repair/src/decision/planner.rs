@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::rounds::{Mix, Plan, Rounds};
 use super::window::{self, WindowPlan};
-use crate::channel::Channel;
+use crate::channel::{Channel, Estimator};
 use crate::wire::Role;
 
 /// Plans that are remembered.
@@ -73,6 +73,8 @@ fn value(role: Role) -> u32 {
 pub struct Planner {
     config: PlannerConfig,
     channel: Channel,
+    /// The channel where no round is left.
+    without_round: Channel,
     known: Vec<(Key, Arc<Choice>)>,
     computed: u64,
 }
@@ -81,7 +83,7 @@ impl Planner {
     /// A planner for a channel.
     #[must_use]
     pub fn new(config: PlannerConfig, channel: Channel) -> Self {
-        Self { config, channel, known: Vec::new(), computed: 0 }
+        Self { config, channel, without_round: channel, known: Vec::new(), computed: 0 }
     }
 
     /// The channel for which plans are computed.
@@ -98,8 +100,20 @@ impl Planner {
 
     /// Forgets the plans if the channel is not any more the one that they are for.
     pub fn set_channel(&mut self, channel: Channel) {
-        if !self.channel.is_close(&channel, TOLERANCE) {
-            self.channel = channel;
+        self.set_channels(channel, channel);
+    }
+
+    /// The same for a channel that is estimated from reports. Where no round is left, plans are for the
+    /// cautious model: nothing corrects what is too little.
+    pub fn follow(&mut self, estimator: &Estimator) {
+        self.set_channels(estimator.model(), estimator.cautious());
+    }
+
+    fn set_channels(&mut self, channel: Channel, without_round: Channel) {
+        let is_close = self.channel.is_close(&channel, TOLERANCE)
+            && self.without_round.is_close(&without_round, TOLERANCE);
+        if !is_close {
+            (self.channel, self.without_round) = (channel, without_round);
             self.known.clear();
         }
     }
@@ -135,10 +149,11 @@ impl Planner {
 
     fn compute(&self, key: Key, target: f64) -> Choice {
         let price = self.config.price * f64::from(key.value);
-        let programme = Rounds::new(&self.channel, key.packets, 3 * key.packets.max(4));
+        let channel = if key.rounds == 0 { &self.without_round } else { &self.channel };
+        let programme = Rounds::new(channel, key.packets, 3 * key.packets.max(4));
         let rounds = programme.cheapest(key.rounds, target);
         let window = (key.rounds == 0 && key.frames > 1)
-            .then(|| window::cheapest(&self.channel, key.packets, key.frames, target))
+            .then(|| window::cheapest(channel, key.packets, key.frames, target))
             .flatten();
         match (rounds, window) {
             (Some(rounds), window) if window.is_none_or(|window| rounds.overhead() <= window.overhead) => {

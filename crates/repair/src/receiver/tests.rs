@@ -292,6 +292,35 @@ fn what_a_coded_packet_restored_before_any_original_is_delivered() {
     assert_eq!(delivered(&mut receiver, at(106)), [0]);
 }
 
+/// Four frames are not due yet when a coded packet combines them. Three of them were delivered early, and
+/// are needed nevertheless.
+#[test]
+fn parity_over_frames_delivered_early_restores_what_is_missing() {
+    const PACKETS: usize = 16;
+    let (latency, round_trip) = (Duration::from_millis(120), Duration::from_millis(240));
+    let mut sender = Sender::new(SenderConfig { round_trip, ..SenderConfig::new(160, latency) });
+    let config = ReceiverConfig { delivery: Delivery::Early, ..ReceiverConfig::new(160, latency) };
+    let mut receiver = Receiver::new(config);
+    let (mut all, mut parity, mut out) = (vec![], 0, vec![]);
+    for frame in 0..12 {
+        let now = at(33 * frame);
+        for part in 0..PACKETS {
+            sender.send(now, &[frame as u8, part as u8], Mark::part(part, PACKETS)).unwrap();
+        }
+        while let Some(sent) = sender.poll_transmit(now, &mut out) {
+            parity += u32::from(sent == Sent::Parity);
+            // Of each third frame a packet is lost.
+            let is_lost = frame % 3 == 2 && sent == Sent::Source(Esi(frame as u32 * 16 + 5));
+            if !is_lost {
+                receiver.handle_packet(now, &out).unwrap();
+            }
+            all.extend(delivered(&mut receiver, now));
+        }
+    }
+    assert!((12..36).contains(&parity), "{parity}");
+    assert_eq!(all, Vec::from_iter(0..12 * 16));
+}
+
 #[test]
 fn other_datagrams_are_counted() {
     let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));

@@ -36,6 +36,29 @@ fn channels_are_found_again() {
     }
 }
 
+/// Misses that grow with the sixth power of the loss rate: their mean for plans after few losses, relative to
+/// a plan for the true rate, with the cautious model and with the estimated one.
+#[test]
+fn the_cautious_model_covers_what_few_losses_leave_open() {
+    let rows = [(0.05, 1_000, 3.1, 5.0), (0.05, 2_000, 1.8, 2.2), (0.02, 5_000, 1.3, 1.5)];
+    for (loss, packets, most, least) in rows {
+        let (mut cautious, mut estimated) = (0.0, 0.0);
+        for seed in 1..=100 {
+            let mut estimator = Estimator::new();
+            learn(&mut estimator, Channel::independent(loss), seed, packets);
+            let misses = |channel: Channel| crate::channel::power(loss / channel.mean(), 6) / 100.0;
+            cautious += misses(estimator.cautious());
+            estimated += misses(estimator.model());
+        }
+        assert!(cautious < most && estimated > least, "{loss} {packets}: {cautious} {estimated}");
+    }
+    // Known losses cost nothing.
+    let mut estimator = Estimator::new();
+    learn(&mut estimator, Channel::independent(0.05), 1, 60_000);
+    let ratio = estimator.cautious().mean() / estimator.model().mean();
+    assert!((1.0..1.01).contains(&ratio), "{ratio}");
+}
+
 #[test]
 fn a_change_is_followed_within_seconds() {
     let mut estimator = Estimator::new();
