@@ -22,7 +22,8 @@
 //! The number of equations that are missing is a random walk that starts at zero, rises with each lost
 //! packet, falls with each repair packet that arrives, and is never negative. A frame is missed if it lost a
 //! packet and the walk does not return to zero within the window ([`window_missed`]). The least share of
-//! parity is found by bisection.
+//! parity is found by bisection. Nothing corrects a plan for an estimate that is too low: the plan is for the
+//! cautious model ([`Estimator::cautious`](crate::channel::Estimator::cautious)).
 //!
 //! **Value.** A miss of the frame that begins a group costs all frames of the group. Inside a group a miss
 //! costs half of them on average. A packet divides the misses by a factor, so that the least overhead at a

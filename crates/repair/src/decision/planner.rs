@@ -110,11 +110,13 @@ impl Planner {
     }
 
     fn set_channels(&mut self, channel: Channel, without_round: Channel) {
-        let is_close = self.channel.is_close(&channel, TOLERANCE)
-            && self.without_round.is_close(&without_round, TOLERANCE);
-        if !is_close {
-            (self.channel, self.without_round) = (channel, without_round);
-            self.known.clear();
+        if !self.channel.is_close(&channel, TOLERANCE) {
+            self.channel = channel;
+            self.known.retain(|(key, _)| key.rounds == 0);
+        }
+        if !self.without_round.is_close(&without_round, TOLERANCE) {
+            self.without_round = without_round;
+            self.known.retain(|(key, _)| key.rounds > 0);
         }
     }
 
