@@ -205,6 +205,9 @@ impl<'a> Engine<'a> {
             self.carriage.kinds().forget(flow);
         }
         self.carriage.take(self.link.now().saturating_sub(age), flow, payload);
+        if let Some(stream) = self.carriage.take_start() {
+            self.ask_for_key_frame(stream);
+        }
     }
 
     /// Sends what may be sent now.

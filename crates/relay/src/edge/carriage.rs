@@ -133,6 +133,11 @@ impl Carriage {
         &self.queue
     }
 
+    /// A stream whose encoder should be asked for a key frame.
+    pub(crate) fn take_start(&mut self) -> Option<u64> {
+        self.queue.take_start()
+    }
+
     pub(crate) fn kinds(&mut self) -> &mut FlowKinds {
         &mut self.kinds
     }

@@ -134,6 +134,11 @@ impl Lanes {
         self.drops.append_to(into);
     }
 
+    /// A stream whose encoder should be asked for a key frame.
+    pub(crate) fn take_start(&mut self) -> Option<u64> {
+        self.media.take_start()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.media.len() + self.plains.iter().map(|plains| plains.waiting.len()).sum::<usize>()
     }

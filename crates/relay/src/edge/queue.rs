@@ -86,6 +86,10 @@ pub(crate) struct Queue {
     broken: VecDeque<Frame>,
     /// The newest frame that is sent although it cannot be decoded.
     probe: Option<Frame>,
+    /// The stream for which a new start was due last, until it begins one.
+    started: Option<u64>,
+    /// The same, until it is taken.
+    start: Option<u64>,
     /// The rate that congestion control allows.
     allowed: Option<DataRate>,
     drops: Drops,
@@ -105,6 +109,8 @@ impl Queue {
             taken: [None; 2],
             broken: VecDeque::new(),
             probe: None,
+            started: None,
+            start: None,
             allowed: None,
             drops: Drops::default(),
         }
@@ -174,14 +180,15 @@ impl Queue {
             self.drops.add(&datagram.bytes, Lane::Media, Reason::Stale);
             return;
         }
-        if let Kind::Part { frame, disposable } = datagram.kind
-            && !self.groups.on_packet(frame.of_stream(), datagram.mark.role)
-            && !self.is_probe(frame)
-        {
-            let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
-            self.drops.add(&datagram.bytes, Lane::Media, reason);
-            self.note_dropped(frame);
-            return;
+        if let Kind::Part { frame, disposable } = datagram.kind {
+            if self.groups.on_packet(frame.of_stream(), datagram.mark.role) {
+                self.started.take_if(|stream| *stream == frame.stream());
+            } else if !self.is_probe(frame) {
+                let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
+                self.drops.add(&datagram.bytes, Lane::Media, reason);
+                self.note_dropped(frame);
+                return;
+            }
         }
         while !self.waiting.is_empty()
             && (self.waiting.len() >= MAX_DATAGRAMS || self.bytes + datagram.bytes.len() > MAX_BYTES)
@@ -210,8 +217,17 @@ impl Queue {
             && self.groups.is_far_from_start(frame.stream())
         {
             self.probe = Some(frame);
+            if self.started.replace(frame.stream()) != Some(frame.stream()) {
+                self.start = Some(frame.stream());
+            }
         }
         self.probe == Some(frame)
+    }
+
+    /// A stream whose encoder should be asked for a key frame: the rest of a group was dropped, and the path
+    /// takes data again. Each group is named once.
+    pub(crate) fn take_start(&mut self) -> Option<u64> {
+        self.start.take()
     }
 
     /// `true` if a datagram belongs to a frame of which a part was dropped.

@@ -251,11 +251,13 @@ fn a_free_path_is_not_left_silent_for_the_rest_of_a_group() {
     rest(&mut queue, ms(0));
     queue.push(in_group(41, 20, ms(10)));
     assert_eq!(rest(&mut queue, ms(200)), [] as [u32; 0], "41 is stale, and others refer to it");
+    assert_eq!(queue.take_start(), None, "the path may be dead");
     // One at a time, each with all of its packets.
     for number in [42, 42, 43] {
         queue.push(in_group(number, 20, ms(210)));
     }
     assert_eq!(rest(&mut queue, ms(210)), [42, 42]);
+    assert!(queue.take_start().is_some(), "a key frame would arrive");
     queue.push(in_group(44, 20, ms(220)));
     assert_eq!(rest(&mut queue, ms(220)), [44]);
     // A queue on the path takes a quarter of the time and more.
@@ -268,6 +270,11 @@ fn a_free_path_is_not_left_silent_for_the_rest_of_a_group() {
     });
     queue.push(in_group(60, 20, ms(250)));
     assert_eq!(rest(&mut queue, ms(250)), [60]);
+    assert_eq!(queue.take_start(), None, "once for each group");
+    queue.push(in_group(61, 20, ms(300)));
+    assert_eq!(rest(&mut queue, ms(600)), [] as [u32; 0]);
+    queue.push(in_group(62, 20, ms(610)));
+    assert!(queue.take_start().is_some(), "another group");
     // 43, 45, and the last three before the key frame.
     assert_eq!(dropped(&mut queue).0[Reason::Undecodable], 5);
 }
