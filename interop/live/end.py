@@ -132,10 +132,12 @@ def is_asked(out: socket.socket) -> bool:
 
 def camera(plan: dict[str, Any], folder: Path) -> None:
     """Sends the stream, and writes which encoding each frame had and when it was sent."""
-    ladder = [stream.read(Path(each)) for each in plan["encodings"]]
     rival = Programs(plan["camera"], folder / "camera.log")
     offered = Offered(plan["rate_url"]) if plan["rate_url"] else None
-    time.sleep(SETTLE_S)
+    # However many files are read, the stream meets the path's outages at the same frames.
+    settled = time.monotonic() + SETTLE_S
+    ladder = [stream.read(Path(each)) for each in plan["encodings"]]
+    time.sleep(max(0.0, settled - time.monotonic()))
     target = NEAR if plan["camera"] else (plan["viewer_address"], FAR)
     beside = Programs(plan["beside"]["camera"], folder / "beside")
     (folder / "started").touch()
