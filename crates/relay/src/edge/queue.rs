@@ -86,9 +86,9 @@ pub(crate) struct Queue {
     broken: VecDeque<Frame>,
     /// The newest frame that is sent although it cannot be decoded.
     probe: Option<Frame>,
-    /// The stream for which a new start was due last, until it begins one.
-    started: Option<u64>,
-    /// The same, until it is taken.
+    /// The stream of which a frame was dropped last that others refer to, until its next key frame.
+    without_start: Option<u64>,
+    /// The same once the path takes data again, until it is taken.
     start: Option<u64>,
     /// The rate that congestion control allows.
     allowed: Option<DataRate>,
@@ -109,7 +109,7 @@ impl Queue {
             taken: [None; 2],
             broken: VecDeque::new(),
             probe: None,
-            started: None,
+            without_start: None,
             start: None,
             allowed: None,
             drops: Drops::default(),
@@ -181,14 +181,14 @@ impl Queue {
             return;
         }
         if let Kind::Part { frame, disposable } = datagram.kind {
-            if self.groups.on_packet(frame.of_stream(), datagram.mark.role) {
-                self.started.take_if(|stream| *stream == frame.stream());
-            } else if !self.is_probe(frame) {
+            let role = datagram.mark.role;
+            if !self.groups.on_packet(frame.of_stream(), role) && !self.is_probe(frame) {
                 let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
                 self.drops.add(&datagram.bytes, Lane::Media, reason);
                 self.note_dropped(frame);
                 return;
             }
+            self.look_for_start(frame.stream(), role);
         }
         while !self.waiting.is_empty()
             && (self.waiting.len() >= MAX_DATAGRAMS || self.bytes + datagram.bytes.len() > MAX_BYTES)
@@ -217,15 +217,25 @@ impl Queue {
             && self.groups.is_far_from_start(frame.stream())
         {
             self.probe = Some(frame);
-            if self.started.replace(frame.stream()) != Some(frame.stream()) {
-                self.start = Some(frame.stream());
-            }
         }
         self.probe == Some(frame)
     }
 
-    /// A stream whose encoder should be asked for a key frame: the rest of a group was dropped, and the path
-    /// takes data again. Each group is named once.
+    /// A packet of a stream is queued. If a frame was dropped that it needs, and the path takes data again, a
+    /// key frame would arrive: unless one is due at once, the encoder is asked for it.
+    fn look_for_start(&mut self, stream: u64, role: FrameRole) {
+        if self.without_start != Some(stream) {
+            return;
+        }
+        let is_due = self.groups.is_regular(stream) && !self.groups.is_far_from_start(stream);
+        if role == FrameRole::Start {
+            self.without_start = None;
+        } else if self.budget.is_some() && self.is_path_free() && self.waiting.is_empty() && !is_due {
+            self.start = self.without_start.take();
+        }
+    }
+
+    /// A stream whose encoder should be asked for a key frame, once for what was dropped until then.
     pub(crate) fn take_start(&mut self) -> Option<u64> {
         self.start.take()
     }
@@ -342,6 +352,9 @@ impl Queue {
             reason,
             |waiting| matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame),
         );
+        if !disposable {
+            self.without_start = Some(frame.stream());
+        }
         // A stream whose key frames do not fit the rate would send nothing, so the rate would never grow.
         let is_key = dropped.mark.role == FrameRole::Start;
         if !disposable && !is_key && self.groups.is_regular(frame.stream()) {

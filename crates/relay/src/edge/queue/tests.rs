@@ -271,12 +271,20 @@ fn a_free_path_is_not_left_silent_for_the_rest_of_a_group() {
     queue.push(in_group(60, 20, ms(250)));
     assert_eq!(rest(&mut queue, ms(250)), [60]);
     assert_eq!(queue.take_start(), None, "once for each group");
+    // 43, 45, and the last three before the key frame.
+    assert_eq!(dropped(&mut queue).0[Reason::Undecodable], 5);
     queue.push(in_group(61, 20, ms(300)));
     assert_eq!(rest(&mut queue, ms(600)), [] as [u32; 0]);
     queue.push(in_group(62, 20, ms(610)));
     assert!(queue.take_start().is_some(), "another group");
-    // 43, 45, and the last three before the key frame.
-    assert_eq!(dropped(&mut queue).0[Reason::Undecodable], 5);
+    (63..80).for_each(|number| {
+        queue.push(in_group(number, 20, ms(620)));
+        queue.pop(ms(620));
+    });
+    queue.push(in_group(80, 20, ms(700)));
+    assert_eq!(rest(&mut queue, ms(1000)), [] as [u32; 0]);
+    queue.push(in_group(81, 20, ms(1010)));
+    assert!(queue.take_start().is_some(), "a key frame was dropped");
 }
 
 #[test]
