@@ -86,9 +86,7 @@ pub(crate) struct Queue {
     broken: VecDeque<Frame>,
     /// The newest frame that is sent although it cannot be decoded.
     probe: Option<Frame>,
-    /// The stream of which a frame was dropped last that others refer to, until its next key frame.
-    without_start: Option<u64>,
-    /// The same once the path takes data again, until it is taken.
+    /// A stream whose encoder should be asked for a key frame.
     start: Option<u64>,
     /// The rate that congestion control allows.
     allowed: Option<DataRate>,
@@ -109,7 +107,6 @@ impl Queue {
             taken: [None; 2],
             broken: VecDeque::new(),
             probe: None,
-            without_start: None,
             start: None,
             allowed: None,
             drops: Drops::default(),
@@ -181,14 +178,14 @@ impl Queue {
             return;
         }
         if let Kind::Part { frame, disposable } = datagram.kind {
-            let role = datagram.mark.role;
-            if !self.groups.on_packet(frame.of_stream(), role) && !self.is_probe(frame) {
+            let is_of_use = self.groups.on_packet(frame.of_stream(), datagram.mark.role);
+            if !is_of_use && !self.is_probe(frame) {
                 let reason = if disposable { Reason::Disposable } else { Reason::Undecodable };
                 self.drops.add(&datagram.bytes, Lane::Media, reason);
                 self.note_dropped(frame);
                 return;
             }
-            self.look_for_start(frame.stream(), role);
+            self.look_for_start(datagram.arrived, frame.stream());
         }
         while !self.waiting.is_empty()
             && (self.waiting.len() >= MAX_DATAGRAMS || self.bytes + datagram.bytes.len() > MAX_BYTES)
@@ -223,15 +220,11 @@ impl Queue {
 
     /// A packet of a stream is queued. If a frame was dropped that it needs, and the path takes data again, a
     /// key frame would arrive: unless one is due at once, the encoder is asked for it.
-    fn look_for_start(&mut self, stream: u64, role: FrameRole) {
-        if self.without_start != Some(stream) {
-            return;
-        }
+    fn look_for_start(&mut self, now: Instant, stream: u64) {
         let is_due = self.groups.is_regular(stream) && !self.groups.is_far_from_start(stream);
-        if role == FrameRole::Start {
-            self.without_start = None;
-        } else if self.budget.is_some() && self.is_path_free() && self.waiting.is_empty() && !is_due {
-            self.start = self.without_start.take();
+        if self.budget.is_some() && self.is_path_free() && self.waiting.is_empty() && !is_due {
+            // Requests that are not answered yet are not repeated at once: `KeyFrames` waits.
+            self.start = self.groups.poll_start(now, Duration::ZERO);
         }
     }
 
@@ -352,9 +345,7 @@ impl Queue {
             reason,
             |waiting| matches!(waiting.kind, Kind::Part { frame: other, .. } if other == frame),
         );
-        if !disposable {
-            self.without_start = Some(frame.stream());
-        }
+        self.groups.on_lost(frame.of_stream(), dropped.mark.role);
         // A stream whose key frames do not fit the rate would send nothing, so the rate would never grow.
         let is_key = dropped.mark.role == FrameRole::Start;
         if !disposable && !is_key && self.groups.is_regular(frame.stream()) {

@@ -39,6 +39,6 @@ impl Least {
     /// more than the first and the error.
     pub(super) fn minimum(self, error: f64) -> Option<Rott> {
         let Self([first, second]) = self;
-        Some(second.map_or(first?, |second| second.min(first.unwrap_or(second) + error)))
+        first.map(|first| second.map_or(first, |second| second.min(first + error)))
     }
 }

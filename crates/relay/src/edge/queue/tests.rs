@@ -288,6 +288,21 @@ fn a_free_path_is_not_left_silent_for_the_rest_of_a_group() {
 }
 
 #[test]
+fn a_key_frame_that_waits_needs_no_other() {
+    let mut queue = queue();
+    queue.set_budget(Some(Duration::from_millis(120)));
+    for number in 0..46 {
+        queue.push(in_group(number, 20, ms(0)));
+    }
+    rest(&mut queue, ms(0));
+    queue.push(in_group(46, 20, ms(10)));
+    queue.push(in_group(60, 20, ms(100)));
+    assert_eq!(rest(&mut queue, ms(150)), [60], "46 is stale");
+    queue.push(in_group(61, 20, ms(160)));
+    assert_eq!(queue.take_start(), None);
+}
+
+#[test]
 fn groups_that_do_not_end_and_key_frames_drop_nothing_else() {
     let mut queue = queue();
     for number in 0..10 {
