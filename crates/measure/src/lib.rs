@@ -13,3 +13,4 @@
 
 pub mod perf;
 pub mod record;
+mod same_port;

@@ -69,7 +69,9 @@ impl Server {
         let mut lines = BufReader::new(child.stdout.take().expect("piped"));
         let mut first = String::new();
         lines.read_line(&mut first).expect("text");
-        let after = first.split("127.0.0.1:").nth(1).unwrap_or_else(|| panic!("no port in {first:?}"));
+        let Some(after) = first.split("127.0.0.1:").nth(1) else {
+            panic!("no port in {first:?}: {:?}", finish(child));
+        };
         let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
         Self { child, port: digits.parse().expect("a port"), lines }
     }

@@ -1,14 +1,13 @@
 //! The server of tests.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
 use thiserror::Error;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_live::accept::{Place, Places, accept};
@@ -32,6 +31,7 @@ use super::stream::Streams;
 use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
 use super::udp;
+use crate::same_port;
 
 /// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
@@ -118,7 +118,6 @@ struct Unheard(anyhow::Error);
 /// A port cannot be bound, or the observer has returned an error.
 pub async fn serve(args: Server, observer: ServerObserver, mut stop: Stop) -> anyhow::Result<()> {
     let security = args.protection.security.clone();
-    let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; the last one listed is used if nothing else is offered.
     let config = willing(
         Config::default()
@@ -133,9 +132,10 @@ pub async fn serve(args: Server, observer: ServerObserver, mut stop: Stop) -> an
     let options = HostOptions::default().dscp(args.dscp);
     let fingerprint = security.as_ref().map(Security::fingerprint);
     let setup = Setup::new(config, security);
-    let listener = Listener::bind_with(bind, DCCP_PORT, setup.clone(), options)
-        .await
-        .with_context(|| format!("UDP {bind}"))?;
+    let (control, listener, bind) = same_port::bind(args.bind, whimbrel_net::DCCP_UDP_PORT, async |at| {
+        Ok(Listener::bind_with(at, DCCP_PORT, setup.clone(), options).await?)
+    })
+    .await?;
     let (listeners, addresses) = args.native.server(bind.ip(), &setup, args.dscp).await?;
     let addresses = Arc::new(addresses);
     observer(ServerNotice::Ready { at: bind, key: fingerprint })?;
@@ -178,26 +178,6 @@ pub async fn serve(args: Server, observer: ServerObserver, mut stop: Stop) -> an
             () = stop.raised() => return Ok(()),
         }
     }
-}
-
-/// Binds the TCP port; UDP follows it, as with port 0 the system chooses. By default any address
-/// of either family, or IPv4 if there is no IPv6.
-async fn bind_control(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, SocketAddr)> {
-    let any: [SocketAddr; 2] = [
-        (Ipv6Addr::UNSPECIFIED, whimbrel_net::DCCP_UDP_PORT).into(),
-        (Ipv4Addr::UNSPECIFIED, whimbrel_net::DCCP_UDP_PORT).into(),
-    ];
-    let control = match wanted {
-        Some(at) => TcpListener::bind(at).await.with_context(|| format!("TCP {at}"))?,
-        None => match TcpListener::bind(any[0]).await {
-            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
-                TcpListener::bind(any[1]).await.with_context(|| format!("TCP {}", any[1]))?
-            }
-            bound => bound.with_context(|| format!("TCP {}: is another server running?", any[0]))?,
-        },
-    };
-    let at = control.local_addr()?;
-    Ok((control, at))
 }
 
 async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {

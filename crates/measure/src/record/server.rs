@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration as StdDuration;
@@ -21,6 +21,7 @@ use super::probe::{Header, Kind};
 use super::prober::{self, DRAIN, Prober};
 use super::protocol::{Lines, MAX_PROBES, Message, Plan, VERSION};
 use super::{LONGEST, PORT};
+use crate::same_port::bind;
 
 /// Clients that are not served.
 const MAX_CLIENTS: usize = 64;
@@ -79,7 +80,7 @@ pub type RecordObserver = Arc<dyn Fn(RecordNotice<'_>) -> anyhow::Result<()> + S
 /// # Errors
 /// A port cannot be bound, or the observer has returned an error.
 pub async fn serve(args: RecordServer, observer: RecordObserver, mut stop: Stop) -> anyhow::Result<()> {
-    let (tcp, udp, at) = bind(args.bind).await?;
+    let (tcp, udp, at) = bind(args.bind, PORT, async |at| Ok(prober::bind(at)?)).await?;
     observer(RecordNotice::Ready(at))?;
     let (greeted, mut clients) = mpsc::channel(MAX_CLIENTS);
     tokio::spawn(greet(tcp, greeted, observer.clone()));
@@ -160,22 +161,6 @@ async fn refuse_others(clients: &mut mpsc::Receiver<Client>, turns: &mut Turns) 
         turns.refuse(client.peer.ip());
         refuse(client, "it is busy with another recording".into());
     }
-}
-
-/// TCP and UDP on one port.
-async fn bind(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, WatchedSocket, SocketAddr)> {
-    let tcp = match wanted {
-        Some(at) => TcpListener::bind(at).await.with_context(|| format!("TCP {at}"))?,
-        None => match TcpListener::bind((Ipv6Addr::UNSPECIFIED, PORT)).await {
-            Err(error) if error.kind() != ErrorKind::AddrInUse => {
-                TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)).await.context("TCP")?
-            }
-            bound => bound.with_context(|| format!("TCP port {PORT}: is another server running?"))?,
-        },
-    };
-    let at = tcp.local_addr()?;
-    let udp = prober::bind(at).with_context(|| format!("UDP {at}"))?;
-    Ok((tcp, udp, at))
 }
 
 /// Serves a client.
