@@ -216,7 +216,7 @@ impl Receiver {
                 self.counts.late += 1;
             } else {
                 self.counts.restored += 1;
-                self.repaired.push(solved);
+                self.on_repaired(now, solved);
             }
         }
         Ok(())
@@ -252,10 +252,25 @@ impl Receiver {
             Some(answer) => {
                 if is_new && !is_late {
                     self.counts.repeated += 1;
-                    self.repaired.push(esi);
+                    self.on_repaired(now, esi);
                 }
                 self.feedback.on_answer(now, answer);
             }
+        }
+    }
+
+    /// A symbol is known that the path had lost. It may have been due: then it waits with those after it, which
+    /// are not, and a viewer that discards what is late needs a new start.
+    fn on_repaired(&mut self, now: Instant, esi: Esi) {
+        self.repaired.push(esi);
+        let Some(header) = self.decoder.header(esi) else { return };
+        let is_due = self.playout.due(header.time).is_some_and(|due| due < now);
+        let is_newest = self
+            .newest_lost
+            .is_none_or(|(newest, _)| header.frame.wrapping_sub(newest).cast_signed() > 0);
+        if is_due && is_newest {
+            self.newest_lost = Some((header.frame, 0));
+            self.feedback.on_lost();
         }
     }
 

@@ -28,6 +28,7 @@ use crate::wire::{self, AduHeader, Answer, Datagram, Report, Role, WireError};
 mod answers;
 mod config;
 mod flight;
+mod given_up;
 mod rate;
 mod round_trip;
 
@@ -35,6 +36,7 @@ pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};
 
 use flight::{Flight, Frame};
+use given_up::GivenUp;
 use rate::{Grant, Pace, Share};
 
 /// Time that an encoder has for a key frame: two frames of a camera at 20 frames a second.
@@ -79,6 +81,7 @@ pub struct Sender {
     groups: Groups,
     recent: Recent,
     flight: Flight,
+    given_up: GivenUp,
     queue: VecDeque<Queued>,
     repairs: VecDeque<Repair>,
     spare: Vec<Vec<u8>>,
@@ -114,6 +117,7 @@ impl Sender {
             groups: Groups::default(),
             recent: Recent::default(),
             flight: Flight::new(config.latency, config.round_trip, first),
+            given_up: GivenUp::default(),
             queue: VecDeque::new(),
             repairs: VecDeque::new(),
             spare: Vec::new(),
@@ -251,32 +255,10 @@ impl Sender {
                 self.on_lost(now, newest.wrapping_sub(back));
             }
         }
+        self.give_up(now, report);
         self.answer(now, report);
         // The round-trip time has become shorter, so that a start may be due.
         self.ask_for_starts(now);
-    }
-
-    fn on_lost(&mut self, now: Instant, frame: u16) {
-        self.events.push_back(SenderEvent::Lost { frame });
-        if let Some((frame, role)) = self.recent.find(frame) {
-            self.groups.on_lost(frame, role);
-        }
-        self.ask_for_starts(now);
-    }
-
-    /// Time within which an encoder answers, and which what was sent before its answer needs to be reported.
-    fn patience(&self) -> Duration {
-        self.flight.round_trip() + FRAME_TIME
-    }
-
-    fn ask_for_starts(&mut self, now: Instant) {
-        while let Some(stream) = self.groups.poll_start(now, self.patience()) {
-            self.events.push_back(SenderEvent::NewStart { stream });
-        }
-        // A peer that reports what it likes fills no memory.
-        while self.events.len() > 64 {
-            self.events.pop_front();
-        }
     }
 
     /// Time has passed.
@@ -487,12 +469,6 @@ impl Sender {
             core::mem::swap(out, &mut self.divided);
         }
         Some(())
-    }
-
-    /// Forgets frames for which nothing can be sent any more.
-    fn expire(&mut self, now: Instant) {
-        let first = self.flight.expire(now, self.encoder.next());
-        self.encoder.forget_before(first);
     }
 }
 

@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::given_up::GivenUp;
 use super::round_trip::RoundTrip;
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
@@ -43,6 +44,8 @@ struct Surplus {
 /// A frame that can still be repaired.
 #[derive(Debug)]
 pub(super) struct Frame {
+    /// Its number.
+    pub(super) number: u16,
     pub(super) captured: Instant,
     /// The last instant at which a packet is sent that arrives in time.
     pub(super) deadline: Instant,
@@ -193,6 +196,7 @@ impl Flight {
                 }
             }
             self.frames.push_back(Frame {
+                number: header.frame,
                 captured,
                 deadline,
                 first: esi,
@@ -465,11 +469,13 @@ impl Flight {
         self.frames.iter().filter(|frame| frame.is_held).map(Frame::last_instant).min()
     }
 
-    /// Forgets the frames whose deadline has passed. Returns the first symbol that is kept.
-    pub(super) fn expire(&mut self, now: Instant, next: Esi) -> Esi {
+    /// Hands over the frames whose deadline has passed. Returns the first symbol that is kept.
+    pub(super) fn expire(&mut self, now: Instant, next: Esi, given_up: &mut GivenUp) -> Esi {
         // Also those that the application does not end.
-        while self.frames.front().is_some_and(|frame| frame.deadline < now) {
-            self.frames.pop_front();
+        while self.frames.front().is_some_and(|frame| frame.deadline < now)
+            && let Some(frame) = self.frames.pop_front()
+        {
+            given_up.push(frame);
         }
         let keep = self.frames.front().map_or(next, |frame| frame.first);
         // Packets are remembered for a while longer: reports still echo them.
