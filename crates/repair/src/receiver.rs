@@ -119,7 +119,7 @@ pub struct Receiver {
     first_of_use: Esi,
     /// Symbols that were repaired, and wait.
     repaired: Vec<Esi>,
-    /// The newest frame that was given up, and the number of frames right before it given up with it.
+    /// The newest frame that was given up or late, and the number of frames right before it given up with it.
     newest_lost: Option<(u16, u8)>,
     /// The frame of the newest datagram that was delivered, and whether that was the last of it.
     newest_delivered: Option<(u16, bool)>,
@@ -259,16 +259,17 @@ impl Receiver {
         }
     }
 
-    /// A symbol is known that the path had lost. It may have been due: then it waits with those after it, which
-    /// are not, and a viewer that discards what is late needs a new start.
+    /// A symbol is known that the path had lost. If it was due for more than half of the time between frames,
+    /// it waits with those after it, which are not due yet: a viewer that discards what is late needs a new
+    /// start.
     fn on_repaired(&mut self, now: Instant, esi: Esi) {
         self.repaired.push(esi);
         let Some(header) = self.decoder.header(esi) else { return };
-        let is_due = self.playout.due(header.time).is_some_and(|due| due < now);
-        let is_newest = self
-            .newest_lost
-            .is_none_or(|(newest, _)| header.frame.wrapping_sub(newest).cast_signed() > 0);
-        if is_due && is_newest {
+        let half = self.feedback.interval() / 2;
+        let is_late = self.playout.due(header.time).is_some_and(|due| due + half < now);
+        let is_newest =
+            self.newest_lost.is_none_or(|(newest, _)| header.frame.wrapping_sub(newest).cast_signed() > 0);
+        if is_late && is_newest {
             self.newest_lost = Some((header.frame, 0));
             self.feedback.on_lost();
         }

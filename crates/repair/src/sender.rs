@@ -31,6 +31,7 @@ mod flight;
 mod given_up;
 mod rate;
 mod round_trip;
+mod wait;
 
 pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};
@@ -407,7 +408,13 @@ impl Sender {
         if choice.is_out_of_reach && !was_out_of_reach {
             self.events.push_back(SenderEvent::OutOfReach { missed: choice.missed });
         }
-        let parity = self.flight.plan(choice);
+        let mut parity = self.flight.plan(choice);
+        // Parity would take the rate from the frames that wait, and with it the rounds, so that they need
+        // parity.
+        if self.flight.is_behind() {
+            self.counts.over_share += parity as u64;
+            parity = 0;
+        }
         let first = self.flight.oldest_in_time(now);
         self.repairs.extend((1..=parity).map(|n| {
             let what = What::Coded { first, end, ends_parity: n == parity };

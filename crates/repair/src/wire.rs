@@ -36,7 +36,7 @@
 //! | hold | 2 | time since its arrival in units of 64 us |
 //! | lead | 2 | time from its arrival until its delivery is due, in units of 64 us, negative if it was late |
 //! | answer | 1 | number of the newest answer that is complete |
-//! | lost | 3 | 1 and the number of the newest frame that was given up, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion, plus 8 if more should have arrived since the newest symbol, and plus 16 times the number of the frames right before it that were given up with it, at most 15 |
+//! | lost | 3 | 1 and the number of the newest frame that was given up or late, or zeros; the first byte plus 2 or 4 if the newest losses are the radio's or congestion, plus 8 if more should have arrived since the newest symbol, and plus 16 times the number of the frames right before it that were given up with it, at most 15 |
 //! | arrivals | 1 + n | number of bytes, at most 16, and bits: bit i of them, lowest first, is 1 if symbol next - 1 - i arrived as a source packet |
 //! | wanted | 2 + 1 + n | next minus the first symbol of the bits; number of bytes, at most 64, and bits: 1 if the symbol is wanted |
 //!
@@ -327,7 +327,7 @@ pub struct Report {
     pub lead: i64,
     /// The newest answer that is complete.
     pub answer: u8,
-    /// The newest frame that was given up.
+    /// The newest frame that was given up, or repaired more than half a frame after it was due.
     pub lost: Option<u16>,
     /// Frames right before it that were given up with it, at most [`Report::MOST_LOST_BEFORE`].
     pub lost_before: u8,

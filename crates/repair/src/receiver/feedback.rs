@@ -146,6 +146,11 @@ impl Feedback {
         }
     }
 
+    /// The mean time between frames, zero before the second.
+    pub(super) fn interval(&self) -> Duration {
+        self.interval
+    }
+
     pub(super) fn round_trip(&self) -> Duration {
         if self.is_measured { self.round_trip } else { Duration::ZERO }
     }

@@ -77,6 +77,25 @@ fn what_is_missing_when_the_next_is_due_is_given_up() {
     assert_eq!(reported(&mut receiver, at(200)).expect("a report").lost, Some(1));
 }
 
+/// It is delivered, since what follows refers to it; a viewer may have discarded it, however.
+#[test]
+fn a_repair_that_comes_late_counts_as_a_loss() {
+    // Frames are 20 ms apart.
+    for (time, lost) in [(115, None), (125, None), (135, Some(1))] {
+        let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+        let packets = packets(3);
+        for (sent, packet) in packets.iter().enumerate().filter(|(n, _)| *n != 5).map(|(_, packet)| packet) {
+            receiver.handle_packet(at(*sent), packet).unwrap();
+        }
+        assert_eq!(delivered(&mut receiver, at(time)).len(), if time < 120 { 3 } else { 5 });
+        let repeat = [&[2, 1, 1], &packets[5].1[1..]].concat();
+        receiver.handle_packet(at(time), &repeat).unwrap();
+        assert_eq!(delivered(&mut receiver, at(200)).last(), Some(&8));
+        assert_eq!((receiver.counts().lost, receiver.counts().repeated), (0, 1));
+        assert_eq!(reported(&mut receiver, at(200)).expect("a report").lost, lost);
+    }
+}
+
 #[test]
 fn a_report_names_all_frames_that_were_given_up_together() {
     for (lost, expected) in [(2..7, (2, 2)), (3..7, (2, 1)), (3..6, (1, 0)), (0..3, (0, 0))] {

@@ -83,12 +83,20 @@ impl Sender {
                 left -= 1;
             }
         }
-        let surplus = sent.saturating_sub(missing.needed - left);
+        let surplus = sent.saturating_sub(missing.needed - left).min(self.room_until(now, deadline));
         let what = What::Coded { first, end: last.plus(1), ends_parity: false };
         self.repairs.extend((0..surplus).map(|_| Repair { what, answer, deadline }));
         if surplus > 0 {
             self.flight.on_surplus(index, surplus, now);
         }
+    }
+
+    /// Coded packets that arrive by a deadline behind those that wait. More would make the frames after this
+    /// one late.
+    fn room_until(&self, now: Instant, deadline: Instant) -> usize {
+        let bytes = self.grant.carried_within(deadline.saturating_since(now));
+        let packets = bytes / u64::from(self.config.packet_size.max(1));
+        usize::try_from(packets).unwrap_or(usize::MAX).saturating_sub(self.repairs.len())
     }
 
     fn mark_last(&mut self, start: usize) {

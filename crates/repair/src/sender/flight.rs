@@ -7,6 +7,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::given_up::GivenUp;
 use super::round_trip::RoundTrip;
+use super::wait::Wait;
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
 use crate::fecframe::Esi;
@@ -94,6 +95,7 @@ pub(super) struct Flight {
     /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
     budget: Option<Duration>,
     interval: Duration,
+    wait: Wait,
     /// Packets sent until then are known or lost, by the newest report.
     horizon: Option<Instant>,
     /// The same of repeats, for which the receiver has a time.
@@ -124,6 +126,7 @@ impl Flight {
             round_trip: RoundTrip::new(round_trip),
             budget: None,
             interval: Duration::ZERO,
+            wait: Wait::default(),
             horizon: None,
             repeat_horizon: None,
             report: None,
@@ -195,6 +198,7 @@ impl Flight {
                     self.interval = step;
                 }
             }
+            self.wait.on_frame(now.saturating_since(captured));
             self.frames.push_back(Frame {
                 number: header.frame,
                 captured,
@@ -263,6 +267,11 @@ impl Flight {
     pub(super) fn queue_took_rounds(&self, now: Instant, frame: &Frame) -> bool {
         let without = (frame.captured + self.latency).saturating_since(now);
         without >= self.round_trip.least + NOTICE + self.tolerance() && self.room(now, frame).0 == 0
+    }
+
+    /// `true` if frames wait for the rate.
+    pub(super) fn is_behind(&self) -> bool {
+        self.wait.exceeds(self.interval)
     }
 
     /// Answers that can still be given, with one at `at`.

@@ -48,6 +48,12 @@ impl Grant {
         }
     }
 
+    /// Bytes that the path is known to carry in a time: at half of the granted rate, which may be twice what
+    /// has arrived (RFC 5348, Section 4.3).
+    pub(super) fn carried_within(&self, time: Duration) -> u64 {
+        self.rate.map_or(u64::MAX, |rate| (rate.as_bytes_per_second() * time.as_secs_f64() / 2.0) as u64)
+    }
+
     /// When the next packet may be sent.
     pub(super) fn opens(&self) -> Instant {
         match self.rate {

@@ -389,3 +389,78 @@ fn a_lost_answer_is_asked_for_again_by_time() {
     sender.handle_timeout(at(500));
     assert_eq!((starts(&mut sender), sender.poll_timeout()), (vec![9], None));
 }
+
+/// What a report asks for is sent again, or is lost when that is too late: at once, before the receiver has
+/// given it up.
+#[test]
+fn a_frame_past_its_deadline_is_lost_with_the_report_that_asks_for_it() {
+    let mut asking = Report::new(1, Esi(3));
+    (asking.first, asking.echo, asking.arrivals) = (Esi(1), Some(Esi(2)), 0b101);
+    asking.want(Esi(1));
+    for (time, lost) in [(100, vec![]), (160, vec![9])] {
+        let mut sender = sender_of_streams();
+        sender.on_report(at(time), &asking);
+        assert_eq!(starts(&mut sender), lost, "{time}");
+        assert_eq!(drain(&mut sender, at(time)).is_empty(), !lost.is_empty(), "{time}");
+        // The answer, if there is one, can arrive with a report that left before it; the loss is told once.
+        let mut again = asking;
+        (again.number, again.hold) = (2, Duration::from_millis(5));
+        sender.on_report(at(170), &again);
+        assert_eq!(starts(&mut sender), [], "{time}");
+    }
+}
+
+/// Coded packets that arrive after the deadline, behind those that wait, only make the next frames late.
+#[test]
+fn a_surplus_is_no_more_than_arrives_in_time() {
+    let surplus = |rate: Option<f64>| {
+        let mut sender = sender();
+        sender.estimator = Estimator::starting_with(Channel::bursts(0.05, 8.0));
+        sender.planner.follow(&sender.estimator);
+        for n in 0..4 {
+            sender.send(at(33), &[n as u8; 20], Mark::part(n, 4)).expect("room");
+        }
+        drain(&mut sender, at(33));
+        sender.set_granted_rate(at(33), rate.map(DataRate::from_bytes_per_second));
+        let mut all = Report::new(1, Esi(8));
+        (all.first, all.echo, all.arrivals) = (Esi(4), Some(Esi(7)), 0b1000);
+        (4..7).for_each(|n| assert!(all.want(Esi(n))));
+        sender.on_report(at(80), &all);
+        sender.repairs.iter().filter(|repair| matches!(repair.what, What::Coded { .. })).count()
+    };
+    let all = surplus(None);
+    assert!(all > 1, "{all}");
+    // 78 ms are left: at half of 20,000 bytes/s for four packets of 160 bytes, three of which are repeats.
+    assert_eq!(surplus(Some(20_000.0)), 1);
+    assert_eq!(surplus(Some(1e6)), all);
+}
+
+/// The rate suffices for the video and less parity than the path calls for: without the rule, frames would wait
+/// until no repeat is in time, for which parity is sent, for which frames wait.
+#[test]
+fn parity_yields_to_frames_that_wait_for_the_rate() {
+    let parity_of = |wait: u64| {
+        let mut sender =
+            Sender::new(SenderConfig { round_trip: LATENCY * 2, ..SenderConfig::new(160, LATENCY) });
+        sender.estimator = Estimator::starting_with(Channel::independent(0.2));
+        sender.planner.follow(&sender.estimator);
+        let mut sent = vec![];
+        for frame in 0..10 {
+            // An encoder takes 50 ms.
+            let captured = Some(at(33 * frame));
+            for n in 0..4 {
+                sender
+                    .send(at(33 * frame + 50), &[0; 20], Mark { captured, ..Mark::part(n, 4) })
+                    .expect("room");
+            }
+            sent.extend(drain(&mut sender, at(33 * frame + 50 + if frame < 5 { 0 } else { wait })));
+        }
+        let parity = |sent: &[Sent]| sent.iter().filter(|sent| **sent == Sent::Parity).count();
+        let half = sent.iter().position(|sent| *sent == Sent::Source(Esi(20))).expect("the sixth frame");
+        (parity(&sent[..half]), parity(&sent[half..]))
+    };
+    let (before, after) = parity_of(0);
+    assert!(before > 0 && after >= before, "{before} {after}");
+    assert_eq!(parity_of(30), (before, after));
+    assert_eq!(parity_of(40), (before, 0));
+}
