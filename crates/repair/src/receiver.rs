@@ -265,7 +265,7 @@ impl Receiver {
     fn on_repaired(&mut self, now: Instant, esi: Esi) {
         self.repaired.push(esi);
         let Some(header) = self.decoder.header(esi) else { return };
-        let half = self.feedback.interval() / 2;
+        let half = self.feedback.interval / 2;
         let is_late = self.playout.due(header.time).is_some_and(|due| due + half < now);
         let is_newest =
             self.newest_lost.is_none_or(|(newest, _)| header.frame.wrapping_sub(newest).cast_signed() > 0);

@@ -26,12 +26,12 @@ use crate::frames::{Groups, Recent, StreamFrame, of_all};
 use crate::wire::{self, AduHeader, Answer, Datagram, Report, Role, WireError};
 
 mod answers;
+mod cadence;
 mod config;
 mod flight;
 mod given_up;
 mod rate;
 mod round_trip;
-mod wait;
 
 pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};

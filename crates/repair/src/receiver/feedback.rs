@@ -68,7 +68,7 @@ pub(super) struct Feedback {
     /// Time between packets of a frame and its mean deviation, between frames, and of a whole frame.
     gap: Duration,
     jitter: Duration,
-    interval: Duration,
+    pub(super) interval: Duration,
     spread: Duration,
     /// The longest time between frames of late, which bursts of frames have in between.
     pause: Duration,
@@ -144,11 +144,6 @@ impl Feedback {
             answer: 0,
             partial: 0,
         }
-    }
-
-    /// The mean time between frames, zero before the second.
-    pub(super) fn interval(&self) -> Duration {
-        self.interval
     }
 
     pub(super) fn round_trip(&self) -> Duration {

@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::cadence::Cadence;
 use super::given_up::GivenUp;
 use super::round_trip::RoundTrip;
-use super::wait::Wait;
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
 use crate::fecframe::Esi;
@@ -94,8 +94,7 @@ pub(super) struct Flight {
     round_trip: RoundTrip,
     /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
     budget: Option<Duration>,
-    interval: Duration,
-    wait: Wait,
+    cadence: Cadence,
     /// Packets sent until then are known or lost, by the newest report.
     horizon: Option<Instant>,
     /// The same of repeats, for which the receiver has a time.
@@ -125,8 +124,7 @@ impl Flight {
             first,
             round_trip: RoundTrip::new(round_trip),
             budget: None,
-            interval: Duration::ZERO,
-            wait: Wait::default(),
+            cadence: Cadence::default(),
             horizon: None,
             repeat_horizon: None,
             report: None,
@@ -191,14 +189,11 @@ impl Flight {
     ) {
         let begins = self.frames.back().is_none_or(|frame| frame.ended.is_some());
         if begins {
-            if let Some(before) = self.frames.back() {
+            let before = self.frames.back().map(|frame| frame.captured);
+            if before.is_some() {
                 self.lateness.on_frame();
-                let step = captured - before.captured;
-                if !step.is_zero() {
-                    self.interval = step;
-                }
             }
-            self.wait.on_frame(now.saturating_since(captured));
+            self.cadence.on_frame(now, captured, before);
             self.frames.push_back(Frame {
                 number: header.frame,
                 captured,
@@ -257,8 +252,11 @@ impl Flight {
     pub(super) fn room(&self, now: Instant, frame: &Frame) -> (usize, usize) {
         let slack = frame.deadline.saturating_since(now);
         let rounds = whole(slack.saturating_sub(NOTICE + self.tolerance()), self.round());
-        let frames =
-            if self.interval.is_zero() { 0 } else { whole(slack.saturating_sub(NOTICE), self.interval) };
+        let frames = if self.cadence.interval.is_zero() {
+            0
+        } else {
+            whole(slack.saturating_sub(NOTICE), self.cadence.interval)
+        };
         (rounds, frames + 1)
     }
 
@@ -271,7 +269,7 @@ impl Flight {
 
     /// `true` if frames wait for the rate.
     pub(super) fn is_behind(&self) -> bool {
-        self.wait.exceeds(self.interval)
+        self.cadence.is_behind()
     }
 
     /// Answers that can still be given, with one at `at`.
