@@ -77,7 +77,7 @@ fn what_is_missing_when_the_next_is_due_is_given_up() {
     assert_eq!(reported(&mut receiver, at(200)).expect("a report").lost, Some(1));
 }
 
-/// It is delivered, since what follows refers to it; a viewer may have discarded it, however.
+/// The repair is delivered, since what follows refers to it; a viewer may have discarded it, however.
 #[test]
 fn a_repair_that_comes_late_counts_as_a_loss() {
     // Frames are 20 ms apart.

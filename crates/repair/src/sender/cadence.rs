@@ -9,7 +9,7 @@ const RISE: u64 = 1024;
 /// always takes the same time, and for the granted rate.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cadence {
-    /// From the capture of a frame to that of the next; zero before the second.
+    /// Time between the captures of two frames; zero before the second.
     pub(super) interval: Duration,
     wait: Duration,
     least_wait: Option<Duration>,

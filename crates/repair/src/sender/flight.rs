@@ -189,10 +189,8 @@ impl Flight {
     ) {
         let begins = self.frames.back().is_none_or(|frame| frame.ended.is_some());
         if begins {
+            self.lateness.on_frame();
             let before = self.frames.back().map(|frame| frame.captured);
-            if before.is_some() {
-                self.lateness.on_frame();
-            }
             self.cadence.on_frame(now, captured, before);
             self.frames.push_back(Frame {
                 number: header.frame,

@@ -11,7 +11,7 @@ use super::flight::{Flight, Frame};
 use super::{FRAME_TIME, Sender, SenderEvent};
 use crate::wire::Report;
 
-/// Frames that are followed: at 60 frames a second, those of a second.
+/// Frames that are followed: a second at 60 frames/s.
 const MOST: usize = 64;
 
 /// Frames past their deadline, oldest first.
