@@ -9,9 +9,10 @@ use tokio::net::TcpListener;
 /// Ports that the system may choose, before one is given up that is free for TCP and taken for UDP.
 const ATTEMPTS: usize = 16;
 
-/// Binds TCP to `wanted`, by default to `port` of any address of either family, or of IPv4 if there is no
-/// IPv6; then UDP to the same address by `bind_udp`. With port 0 the system chooses a port for TCP; if another
-/// socket has it for UDP, a further one.
+/// Binds TCP to `wanted`, and UDP to the same address by `bind_udp`.
+///
+/// The default is `port` at any address, or at any of IPv4. With port 0 the system chooses a port for TCP.
+/// Another one is tried if that is taken for UDP.
 ///
 /// # Errors
 /// A port cannot be bound.

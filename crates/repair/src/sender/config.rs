@@ -174,8 +174,7 @@ pub struct SenderCounts {
     pub dropped: u64,
     /// Frames that were dropped before they were sent.
     pub dropped_frames: u64,
-    /// Repeats and coded packets that were not sent: they exceeded their share of the source, or frames waited
-    /// for the rate.
+    /// Repeats and coded packets beyond their share of the source. Parity that yields to frames that wait.
     pub over_share: u64,
     /// Frames of which no repeat could arrive in time: the latency is too short for the round-trip time.
     pub without_round: u64,

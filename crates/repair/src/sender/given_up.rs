@@ -27,7 +27,7 @@ impl GivenUp {
         self.0.push_back(frame);
     }
 
-    /// Forgets the frames that are whole or lost by a report, and returns the number of the next that is lost.
+    /// Forgets frames that are whole by a report, and one that is lost, whose number it returns.
     fn poll_lost(&mut self, flight: &Flight, report: &Report) -> Option<u16> {
         let mut index = 0;
         while let Some(frame) = self.0.get(index) {

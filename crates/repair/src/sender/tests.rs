@@ -390,8 +390,7 @@ fn a_lost_answer_is_asked_for_again_by_time() {
     assert_eq!((starts(&mut sender), sender.poll_timeout()), (vec![9], None));
 }
 
-/// What a report asks for is sent again, or is lost when that is too late: at once, before the receiver has
-/// given it up.
+/// A report may ask for what would be late if it was sent again. The receiver gives that up later.
 #[test]
 fn a_frame_past_its_deadline_is_lost_with_the_report_that_asks_for_it() {
     let mut asking = Report::new(1, Esi(3));
@@ -435,8 +434,7 @@ fn a_surplus_is_no_more_than_arrives_in_time() {
     assert_eq!(surplus(Some(1e6)), all);
 }
 
-/// The rate suffices for the video and less parity than the path calls for: without the rule, frames would wait
-/// until no repeat is in time, for which parity is sent, for which frames wait.
+/// Frames that wait for the rate have no time for repeats, and would get more parity for that reason.
 #[test]
 fn parity_yields_to_frames_that_wait_for_the_rate() {
     let parity_of = |wait: u64| {
