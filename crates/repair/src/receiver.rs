@@ -259,9 +259,8 @@ impl Receiver {
         }
     }
 
-    /// A symbol is known that the path had lost. If it was due for more than half of the time between frames,
-    /// it waits with those after it, which are not due yet: a viewer that discards what is late needs a new
-    /// start.
+    /// Notes that a lost symbol is known now. A frame that comes later than half of the time between frames
+    /// counts as lost, because a viewer may discard it and need a new start.
     fn on_repaired(&mut self, now: Instant, esi: Esi) {
         self.repaired.push(esi);
         let Some(header) = self.decoder.header(esi) else { return };

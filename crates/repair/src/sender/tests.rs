@@ -401,7 +401,7 @@ fn a_frame_past_its_deadline_is_lost_with_the_report_that_asks_for_it() {
         sender.on_report(at(time), &asking);
         assert_eq!(starts(&mut sender), lost, "{time}");
         assert_eq!(drain(&mut sender, at(time)).is_empty(), !lost.is_empty(), "{time}");
-        // The answer, if there is one, can arrive with a report that left before it; the loss is told once.
+        // The answer is still under way, and a loss causes one request.
         let mut again = asking;
         (again.number, again.hold) = (2, Duration::from_millis(5));
         sender.on_report(at(170), &again);
