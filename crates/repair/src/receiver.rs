@@ -181,6 +181,7 @@ impl Receiver {
 
     fn take(&mut self, now: Instant, bytes: &[u8]) -> Result<(), WireError> {
         let datagram = wire::decode(bytes, self.config.in_parts)?;
+        self.feedback.on_bytes(bytes.len());
         match datagram {
             Datagram::Report(_) => return Err(WireError::Invalid("direction")),
             Datagram::Source { answer, adu, esi } => {
@@ -415,11 +416,11 @@ impl Receiver {
                 break;
             }
         }
-        self.feedback.on_report(now);
         report.encode(out);
         if self.config.in_parts {
             parts::seal_report(out);
         }
+        self.feedback.on_report(now, out.len());
         self.counts.reports += 1;
         self.counts.report_bytes += out.len() as u64;
         Some(())

@@ -350,7 +350,7 @@ impl Carriage {
                 if report.knows_bundles && self.bundle_room == 0 {
                     self.bundle_room = bundle::MOST_BYTES;
                 }
-                if self.outbox.on_report(report.commands) {
+                if self.outbox.on_report(now, report.commands) {
                     // The books of the other end have to know that what was missing has come.
                     self.reporting.on_command(now);
                 }

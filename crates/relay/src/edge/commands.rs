@@ -2,7 +2,9 @@
 //!
 //! The header of a numbered command has the port's number and 128, which no end has, the flow's, and the
 //! command's number in two bytes. The other end says in its [reports](super::report), one of which follows
-//! each command soon, which numbers it has. An end of an earlier version does not: it gets commands as other
+//! each command soon, which numbers it has. A command is repeated after a time, and as soon as a later one is
+//! known to have come (as RACK does it, RFC 8985): on a path that nearly fails, few times fit into the life of
+//! a command. An end of an earlier version does not: it gets commands as other
 //! datagrams, once. So does the other end those that are too large for the path.
 //!
 //! Commands are delivered in their order: "hold" after "continue" must not become "continue" because that was
@@ -45,6 +47,8 @@ struct Command {
     number: u16,
     bytes: Bytes,
     deadline: Instant,
+    /// When it was sent first, and last.
+    sent: [Instant; 2],
     due: Instant,
     wait: Duration,
 }
@@ -56,6 +60,8 @@ pub(crate) struct Outbox {
     /// The most commands under way, and how many numbers the other end reports; `None` if it reports none.
     limits: Option<(usize, u16)>,
     under_way: VecDeque<Command>,
+    /// The round-trip time when the newest was sent.
+    rtt: Duration,
 }
 
 impl Outbox {
@@ -88,16 +94,30 @@ impl Outbox {
     /// repeating.
     pub(crate) fn on_handed(&mut self, now: Instant, bytes: Bytes, deadline: Instant, rtt: Duration) {
         let wait = FIRST.max(rtt * 2);
-        self.under_way.push_back(Command { number: self.next, bytes, deadline, due: now + wait, wait });
+        let (number, sent, due) = (self.next, [now; 2], now + wait);
+        self.under_way.push_back(Command { number, bytes, deadline, sent, due, wait });
+        self.rtt = rtt;
         self.next = self.next.wrapping_add(1);
     }
 
     /// The other end's report says this; `None`: nothing about commands. Returns `true` if commands came.
-    pub(crate) fn on_report(&mut self, received: Option<Received>) -> bool {
+    pub(crate) fn on_report(&mut self, now: Instant, received: Option<Received>) -> bool {
         let Some(received) = received else { return false };
         let count = self.under_way.len();
         self.limits = Some(if received.is_whole() { (MOST, BEFORE) } else { (MOST_EARLIER, BEFORE_EARLIER) });
-        self.under_way.retain(|command| !received.has(command.number));
+        let mut newest = Instant::ZERO;
+        self.under_way.retain(|command| {
+            let has_come = received.has(command.number);
+            if has_come {
+                // A repeat may have come, or the first.
+                newest = newest.max(command.sent[0]);
+            }
+            !has_come
+        });
+        // By a quarter of a round-trip time, the path may have reordered them.
+        for command in self.under_way.iter_mut().filter(|command| command.sent[1] + self.rtt / 4 < newest) {
+            command.due = now;
+        }
         self.under_way.len() < count
     }
 
@@ -111,7 +131,7 @@ impl Outbox {
     pub(crate) fn on_repeated(&mut self, now: Instant) {
         if let Some(command) = self.under_way.iter_mut().find(|command| command.due <= now) {
             command.wait = (command.wait * 2).min(LAST.max(command.wait));
-            command.due = now + command.wait;
+            (command.sent[1], command.due) = (now, now + command.wait);
         }
     }
 }

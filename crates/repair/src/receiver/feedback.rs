@@ -18,19 +18,15 @@ use crate::fecframe::Esi;
 use crate::lateness::Lateness;
 use crate::wire::{AduHeader, Answer, Report};
 
+mod copies;
 mod symbols;
 
+use copies::Copies;
 pub(super) use symbols::Original;
 use symbols::{Arriving, Asking, Awaited, Gap, MOST_AWAITED};
 
 /// Lateness of expected packets that causes no report, besides the jitter.
 const MARGIN: Duration = Duration::from_millis(1);
-/// From a report that asks for something to the same again: a lost report costs a round trip, of which there
-/// are few.
-const AGAIN: Duration = Duration::from_millis(4);
-/// Repetitions of a report while something is missing. If the path back loses 8 %, two of two reports are
-/// lost in 6 of 1,000 cases, and four of four in 4 of 100,000.
-const COPIES: u8 = 3;
 /// The least time between reports.
 const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
@@ -91,9 +87,7 @@ pub(super) struct Feedback {
     answer_due: Option<Instant>,
     rare_due: Option<Instant>,
     rare_left: u8,
-    /// When a report that asked for something is said again.
-    again_due: Option<Instant>,
-    again_left: u8,
+    copies: Copies,
     silent: u32,
     last: Option<Instant>,
     since: u32,
@@ -134,8 +128,7 @@ impl Feedback {
             answer_due: None,
             rare_due: None,
             rare_left: 0,
-            again_due: None,
-            again_left: 0,
+            copies: Copies::default(),
             silent: 0,
             last: None,
             since: 0,
@@ -388,7 +381,7 @@ impl Feedback {
         let answer = is_over(&mut self.answer_due);
         let rare = is_over(&mut self.rare_due) && self.rare_left > 0;
         self.rare_left -= u8::from(rare);
-        let said_again = is_over(&mut self.again_due);
+        let may_repeat = self.copies.take_due(now);
         let frame = self.frame_due.is_some_and(|due| due <= now);
         if frame {
             self.silent += 1;
@@ -401,7 +394,7 @@ impl Feedback {
             self.frame_due = is_expected
                 .then(|| self.frame_due.unwrap_or(now).max(now.saturating_sub(interval)) + interval);
         }
-        let (mut again, mut copies) = (false, 0);
+        let (mut again, mut is_new) = (false, false);
         let wait = self.round_trip + self.margin();
         let (latency, interval, end) = (self.latency, self.interval, self.arrivals_end);
         self.awaited.retain_mut(|awaited| {
@@ -414,19 +407,17 @@ impl Feedback {
             }
             let is_missing = misses(awaited.first, awaited.last);
             again |= is_missing;
-            if is_missing && awaited.ask_again(now, end, wait, interval) {
-                copies = COPIES;
-            }
+            is_new |= is_missing && awaited.ask_again(now, end, wait, interval);
             is_missing
         });
         if tail {
             self.ask(self.tail.0, self.tail.1, now);
         }
-        let repeats = said_again && self.awaited.iter().any(|awaited| misses(awaited.first, awaited.last));
-        if copies > 0 {
-            self.say_again(now, copies);
+        let repeats = may_repeat && self.awaited.iter().any(|awaited| misses(awaited.first, awaited.last));
+        if is_new {
+            self.copies.begin(now);
         } else if repeats {
-            self.say_again(now, self.again_left);
+            self.copies.go_on(now);
         }
         self.is_overdue |= tail || frame;
         if answer || rare || again || repeats {
@@ -434,9 +425,9 @@ impl Feedback {
         }
     }
 
-    fn say_again(&mut self, now: Instant, left: u8) {
-        self.again_due = (left > 0).then_some(now + AGAIN);
-        self.again_left = left.saturating_sub(1);
+    /// A datagram of that many bytes arrived.
+    pub(super) fn on_bytes(&mut self, bytes: usize) {
+        self.copies.on_arrival(bytes);
     }
 
     pub(super) fn is_ready(&self, now: Instant) -> bool {
@@ -448,7 +439,7 @@ impl Feedback {
         let spaced = self.last.map_or(Instant::ZERO, |last| last + SPACING);
         let awaited = self.awaited.iter().map(|awaited| awaited.due).min();
         let timers =
-            [self.now_due, self.tail_due, self.frame_due, self.answer_due, self.rare_due, self.again_due];
+            [self.now_due, self.tail_due, self.frame_due, self.answer_due, self.rare_due, self.copies.due()];
         timers.into_iter().chain([awaited]).flatten().min().map(|due| due.max(spaced))
     }
 
@@ -471,27 +462,26 @@ impl Feedback {
         report
     }
 
-    /// The report that was due is sent.
-    pub(super) fn on_report(&mut self, now: Instant) {
+    /// The report that was due is sent, in that many bytes.
+    pub(super) fn on_report(&mut self, now: Instant, bytes: usize) {
+        self.copies.on_report(bytes);
         self.last = Some(now);
         self.since = 0;
         self.now_due = None;
         self.rare_due = (self.rare_left > 0).then_some(now + RARELY);
         let due = now + self.round_trip + self.margin();
         let Self { asking, awaited, .. } = self;
-        let mut copies = 0;
+        let mut is_new = false;
         asking.retain(|&Asking { at, first, last }| {
             let waits = at > now;
             if !waits {
                 let new = Awaited { due, asked: now, reported: now, first, last, guesses: 0 };
-                if new.remember(awaited) {
-                    copies = COPIES;
-                }
+                is_new |= new.remember(awaited);
             }
             waits
         });
-        if copies > 0 {
-            self.say_again(now, copies);
+        if is_new {
+            self.copies.begin(now);
         }
         // Losses noticed later have their own time.
         self.now_due = self.asking.iter().map(|asking| asking.at).min();

@@ -6,6 +6,8 @@ use crate::encoder::Encoder;
 use crate::sender::{Mark, Sender, SenderConfig, Sent};
 use crate::wire::{self, Report};
 
+mod reports;
+
 const LATENCY: Duration = Duration::from_millis(100);
 
 fn at(milliseconds: u64) -> Instant {

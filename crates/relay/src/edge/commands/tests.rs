@@ -21,26 +21,26 @@ fn delivered(inbox: &mut Inbox, now: Instant, datagram: &[u8]) -> Vec<Bytes> {
 #[test]
 fn an_end_that_says_nothing_of_commands_gets_them_once_and_as_they_are() {
     let mut outbox = Outbox::default();
-    outbox.on_report(None);
+    outbox.on_report(ms(0), None);
     assert_eq!(outbox.number(&command(1), 0), None);
-    outbox.on_report(Some(Received::default()));
+    outbox.on_report(ms(0), Some(Received::default()));
     assert!(outbox.number(&command(1), 0).is_some_and(|numbered| is_numbered(&numbered)));
 }
 
 #[test]
 fn a_command_is_repeated_until_it_is_reported_or_useless() {
     let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
-    outbox.on_report(Some(inbox.state()));
+    outbox.on_report(ms(0), Some(inbox.state()));
     let sent = outbox.number(&command(1), 0).expect("a number");
     outbox.on_handed(ms(0), sent.clone(), ms(5000), Duration::from_millis(40));
     assert_eq!((outbox.due(ms(299)), outbox.due(ms(300))), (None, Some(sent.clone())));
     outbox.on_repeated(ms(300));
     assert_eq!((outbox.due(ms(899)), outbox.due(ms(900))), (None, Some(sent.clone())));
-    outbox.on_report(Some(inbox.state()));
+    outbox.on_report(ms(0), Some(inbox.state()));
     assert!(!outbox.is_empty());
     assert_eq!(delivered(&mut inbox, ms(950), &sent), [command(1)]);
     assert!(delivered(&mut inbox, ms(950), &sent).is_empty());
-    outbox.on_report(Some(inbox.state()));
+    outbox.on_report(ms(0), Some(inbox.state()));
     assert!(outbox.is_empty());
     let second = outbox.number(&command(2), 0).expect("a number");
     outbox.on_handed(ms(1000), second, ms(6000), Duration::ZERO);
@@ -48,9 +48,34 @@ fn a_command_is_repeated_until_it_is_reported_or_useless() {
 }
 
 #[test]
+fn a_command_is_repeated_as_soon_as_a_later_one_has_come() {
+    let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
+    outbox.on_report(ms(0), Some(inbox.state()));
+    // The last one leaves within a quarter of a round-trip time of the one before: it may have overtaken it.
+    let sent = [0, 800, 1000].map(|at| {
+        let sent = outbox.number(&command(at), 0).expect("a number");
+        outbox.on_handed(ms(at), sent.clone(), ms(at + 5000), Duration::from_millis(1000));
+        sent
+    });
+    inbox.accept(ms(1500), &sent[2]);
+    outbox.on_report(ms(2000), Some(inbox.state()));
+    assert_eq!(outbox.due(ms(2000)), Some(sent[0].clone()), "not after twice the time of a round trip");
+    outbox.on_repeated(ms(2000));
+    // The same report asks for no other repeat.
+    outbox.on_report(ms(2010), Some(inbox.state()));
+    assert_eq!(outbox.due(ms(2799)), None);
+    assert_eq!(outbox.due(ms(2800)), Some(sent[1].clone()));
+    // A command that was repeated tells nothing of those sent between its first time and its last.
+    outbox.on_repeated(ms(2800));
+    inbox.accept(ms(3200), &sent[1]);
+    outbox.on_report(ms(3700), Some(inbox.state()));
+    assert_eq!(outbox.due(ms(3700)), None);
+}
+
+#[test]
 fn a_command_waits_for_an_earlier_one_until_its_sender_has_given_that_up() {
     let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
-    outbox.on_report(Some(inbox.state()));
+    outbox.on_report(ms(0), Some(inbox.state()));
     let [first, second, third] = [1, 2, 3].map(|n| {
         let sent = outbox.number(&command(n), 0).expect("a number");
         outbox.on_handed(ms(0), sent.clone(), ms(5000), Duration::ZERO);
@@ -72,7 +97,7 @@ fn a_command_waits_for_an_earlier_one_until_its_sender_has_given_that_up() {
 fn an_end_of_an_earlier_version_has_few_commands_under_way() {
     let mut outbox = Outbox::default();
     let mut words = [0].into_iter();
-    outbox.on_report(Received::decode(|| words.next()));
+    outbox.on_report(ms(0), Received::decode(|| words.next()));
     let mut count = 0;
     while !outbox.is_full(0) {
         let sent = outbox.number(&command(count), 0).expect("a number");
@@ -87,7 +112,7 @@ proptest! {
     #[test]
     fn each_command_arrives_once(fates in prop::collection::vec(0..4_u8, 400), count in 1..200_u64) {
         let (mut outbox, mut inbox) = (Outbox::default(), Inbox::default());
-        outbox.on_report(Some(inbox.state()));
+        outbox.on_report(ms(0), Some(inbox.state()));
         let (mut next, mut arrived, mut held) = (0, Vec::new(), Vec::new());
         let far = ms(1_000_000_000);
         for step in 0..4000_u64 {
@@ -114,7 +139,7 @@ proptest! {
             // For the inbox no time passes, so that it gives nothing up.
             arrived.extend(sent.iter().flat_map(|bytes| delivered(&mut inbox, ms(0), bytes)));
             if fate != 1 {
-                outbox.on_report(Some(inbox.state()));
+                outbox.on_report(now, Some(inbox.state()));
             }
             prop_assert!(outbox.under_way.len() <= MOST);
         }
@@ -129,7 +154,7 @@ proptest! {
             let _ = delivered(&mut inbox, ms(0), &bytes);
             prop_assert!(inbox.held.len() < usize::from(BEFORE));
             let mut words = bytes.chunks(8).map(|word| word.iter().fold(0, |all, byte| all << 8 | u64::from(*byte)));
-            outbox.on_report(Received::decode(|| words.next()));
+            outbox.on_report(ms(0), Received::decode(|| words.next()));
         }
     }
 }
