@@ -94,7 +94,7 @@ pub struct Outcome {
     pub reception: Reception,
     /// `true` if it revealed a new loss event.
     pub new_event: bool,
-    /// `true` if it revoked a loss event.
+    /// `true` if it revoked a loss event, or showed that several were one.
     pub event_undone: bool,
 }
 
@@ -161,7 +161,10 @@ impl LossHistory {
             Recorder { events, rule, count_short_losses, differentiation, first_interval, new_event: false };
         let reception = self.detector.on_arrival(arrival, &mut recorder);
         let new_event = recorder.new_event;
-        let event_undone = reception == Reception::Late && self.on_late(arrival);
+        let mut event_undone = reception == Reception::Late && self.on_late(arrival);
+        if let EventRule::RoundTrip(rtt) = rule {
+            event_undone |= self.events.intervals.merge_late(arrival.at, rtt);
+        }
         self.events.intervals.extend_to(self.detector.greatest());
         if count_short_losses {
             self.events.update_short_flag(rule, arrival.at);
@@ -355,6 +358,9 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         }
         let first_interval = || (self.first_interval)(before);
         self.events.intervals.begin(first, began, quarters, first_interval);
+        if let EventRule::RoundTrip(rtt) = self.rule {
+            self.events.intervals.set_rtt(rtt);
+        }
         self.events.counter_passed = false;
         self.new_event = true;
     }

@@ -9,7 +9,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
 
@@ -76,6 +76,8 @@ pub struct LossInterval {
     /// Quarters of round-trip times counted by the window counter from the start of the stream to the last
     /// packet received before the interval.
     pub quarters_before: u64,
+    /// The round-trip time by which its losses are one event; zero where another rule decides.
+    rtt: Duration,
     /// Length in data packets, fixed when the next interval began.
     fixed_length: Option<f64>,
     /// `true` if it is at most two round-trip times long, where this is used (RFC 4828, Section 3).
@@ -94,6 +96,7 @@ impl LossInterval {
             losses: 0,
             began,
             quarters_before,
+            rtt: Duration::ZERO,
             fixed_length: None,
             short: false,
             discount: 1.0,
@@ -265,6 +268,30 @@ impl LossIntervals {
         older.short &= newer.short && index > 0;
         self.intervals.remove(index);
         self.sum_up();
+    }
+
+    /// Sets the round-trip time by which the losses of the latest event are told from those of others.
+    pub(super) fn set_rtt(&mut self, rtt: Duration) {
+        self.intervals[0].rtt = rtt;
+    }
+
+    /// Makes one of loss events that a far too short round-trip time had separated. Returns `true` if there
+    /// were any.
+    ///
+    /// A loss event is the losses of a round-trip time (RFC 5348, Section 5.2). When the rate of a path falls
+    /// to a fraction, its queue fills at once, and the round-trip time is known only a round trip later;
+    /// until then, each tenth or twentieth of it is an event, and the history has no other. The events of two
+    /// round-trip times are looked at, as averages follow late.
+    pub(super) fn merge_late(&mut self, now: Instant, rtt: Duration) -> bool {
+        let before = self.intervals.len();
+        for newer in (0..before - 1).rev() {
+            let (older, newer_began) = (&self.intervals[newer + 1], self.intervals[newer].began);
+            let is_new = older.losses > 0 && !older.rtt.is_zero() && older.began + rtt * 2 >= now;
+            if is_new && older.rtt * 3 < rtt * 2 && older.began + rtt >= newer_began {
+                self.merge(newer);
+            }
+        }
+        self.intervals.len() < before
     }
 
     /// Replaces the record by a synthetic one: the latest loss event remains, and before it are `count`

@@ -22,6 +22,11 @@ pub const MIN_RTT: Duration = Duration::from_micros(1);
 /// constant q" (Section 4.3).
 pub const CORRECTING_SAMPLES: u8 = 4;
 
+/// Number of samples in a row, each shorter than half of the estimate, of which the longest replaces it. RFC
+/// 5348 has a sample per round-trip time, so that an estimate of a queue that is no more takes dozens of its
+/// own length to follow, with a rate of a fraction; a TCP has a sample per acknowledgement.
+pub const EMPTY_SAMPLES: u8 = 2;
+
 /// R and R_sqmean, the long-term average of its square root.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTripEstimate {
@@ -30,6 +35,9 @@ pub struct RoundTripEstimate {
     stale: bool,
     /// Number of samples to come that can correct the estimates.
     correcting: u8,
+    /// Number of the last samples that were shorter than half of the estimate, and the longest of them in
+    /// seconds.
+    short: (u8, f64),
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,18 +56,25 @@ impl RoundTripEstimate {
     /// Processes a sample (RFC 5348, Section 4.3, step 2).
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
-        let sqrt = libm::sqrt(latest);
+        let mut short = match self.averages {
+            Some(past) if latest * 2.0 < past.smoothed => (self.short.0 + 1, self.short.1.max(latest)),
+            _ => (0, 0.0),
+        };
         let is_replaced = self.stale || self.is_corrected_by(sample);
         let (smoothed, sqrt_mean) = match self.averages.filter(|_| !is_replaced) {
-            None => (latest, sqrt),
+            None => (latest, libm::sqrt(latest)),
+            Some(_) if short.0 == EMPTY_SAMPLES => {
+                let (_, longest) = core::mem::take(&mut short);
+                (longest, libm::sqrt(longest))
+            }
             Some(past) => (
                 RTT_FILTER * past.smoothed + (1.0 - RTT_FILTER) * latest,
-                SQRT_RTT_FILTER * past.sqrt_mean + (1.0 - SQRT_RTT_FILTER) * sqrt,
+                SQRT_RTT_FILTER * past.sqrt_mean + (1.0 - SQRT_RTT_FILTER) * libm::sqrt(latest),
             ),
         };
         let rounded = Duration::from_secs_f64(smoothed);
         let averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
-        *self = Self { averages, stale: false, correcting: self.correcting.saturating_sub(1) };
+        *self = Self { averages, stale: false, correcting: self.correcting.saturating_sub(1), short };
     }
 
     /// Processes a sample that was not taken from data, for example from a handshake: the first samples of

@@ -32,7 +32,7 @@ const MOST_EARLIER: usize = 32;
 const _: () = assert!(MOST < BEFORE as usize && MOST_EARLIER < BEFORE_EARLIER as usize);
 /// Time until a repeat, at least, and at most.
 const FIRST: Duration = Duration::from_millis(300);
-const LAST: Duration = Duration::from_secs(2);
+const LAST: Duration = Duration::from_secs(1);
 /// Time for which a command waits for an earlier one. Its sender has given that up then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -93,7 +93,7 @@ impl Outbox {
     /// The transport has accepted what [`Outbox::number`] has returned. Until `deadline` it is worth
     /// repeating.
     pub(crate) fn on_handed(&mut self, now: Instant, bytes: Bytes, deadline: Instant, rtt: Duration) {
-        let wait = FIRST.max(rtt * 2);
+        let wait = FIRST.max(rtt + rtt / 2);
         let (number, sent, due) = (self.next, [now; 2], now + wait);
         self.under_way.push_back(Command { number, bytes, deadline, sent, due, wait });
         self.rtt = rtt;

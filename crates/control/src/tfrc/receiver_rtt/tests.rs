@@ -63,14 +63,16 @@ fn reported_round_trip_times_are_averaged() {
     assert_eq!(rtt.value(), millis(500), "RFC 6323, Section 3.4");
     rtt.on_report(ms(0), Some(millis(100)));
     assert_eq!(rtt.value(), millis(100));
-    rtt.on_report(ms(1), Some(millis(200)));
-    assert_eq!(rtt.value(), millis(110));
-    // (9 110 + 80)/10: that may be noise.
-    rtt.on_report(ms(2), Some(millis(80)));
-    assert_eq!((rtt.value(), rtt.take_fall()), (millis(107), false));
+    rtt.on_report(ms(1), Some(millis(150)));
+    assert_eq!(rtt.value(), millis(105));
+    // (9 105 + 75)/10: that may be noise.
+    rtt.on_report(ms(2), Some(millis(75)));
+    assert_eq!((rtt.value(), rtt.take_fall()), (millis(102), false));
     // This is another estimate.
     rtt.on_report(ms(3), Some(millis(40)));
     assert_eq!((rtt.value(), rtt.take_fall(), rtt.take_fall()), (millis(40), true, false));
+    rtt.on_report(ms(4), Some(millis(400)));
+    assert_eq!((rtt.value(), rtt.take_fall()), (millis(400), false), "a queue has filled at once");
 }
 
 #[test]

@@ -21,6 +21,19 @@ fn later_samples_have_a_weight_of_a_tenth() {
     assert_eq!(estimate(&[80, 180, 40]).smoothed(), Some(Duration::from_millis(85)));
 }
 
+/// A queue of 400 ms has left.
+#[test]
+fn two_samples_of_less_than_half_the_estimate_replace_it() {
+    // 0.9 400 + 0.1 40 = 364; one of 200 interrupts the row.
+    assert_eq!(estimate(&[400, 40]).smoothed(), Some(Duration::from_millis(364)));
+    assert_eq!(estimate(&[400, 40, 200, 40]).smoothed(), Some(Duration::from_micros(316_840)));
+    assert_eq!(estimate(&[400, 40, 50]).smoothed(), Some(Duration::from_millis(50)));
+    let empty = estimate(&[400, 50, 40]);
+    assert_eq!(empty.smoothed(), Some(Duration::from_millis(50)));
+    // sqrt(50/40): the long-term average begins anew, too.
+    assert!((empty.damping() - 1.118).abs() < 1e-3, "{}", empty.damping());
+}
+
 /// RFC 5348, Section 4.5: a sample of twice the long-term average slows the sender to about 0.7.
 #[test]
 fn a_doubled_round_trip_damps_to_about_seven_tenths() {
