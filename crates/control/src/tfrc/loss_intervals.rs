@@ -255,6 +255,10 @@ impl LossIntervals {
         let newer = self.intervals[index];
         let older = &mut self.intervals[index + 1];
         older.end = newer.end;
+        if newer.losses > 0 {
+            older.lossy_end = newer.lossy_end;
+            older.losses += newer.losses;
+        }
         older.empty += newer.empty;
         // The synthetic length of the interval before the first loss is kept.
         let before_first_loss = older.losses == 0;
