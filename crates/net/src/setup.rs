@@ -67,7 +67,8 @@ impl Setup {
     /// The same with repair of lost datagrams within a latency budget, if the peer has it as well. Datagrams
     /// are delivered in order. Losses are classified, by `standing` unless the configuration names another
     /// scheme: parity repairs only losses on a radio. A silence of 300 ms, unless the configuration names
-    /// another one, counts as an outage, after which the rate is what it was before.
+    /// another one, counts as an outage, after which the rate is what it was before, and CCID 3 [follows a
+    /// fade](whimbrel_proto::config::TfrcConfig::follow_fades).
     ///
     /// With [`RepairConfig::in_parts`], DCCP's checksum covers headers only, unless the configuration says
     /// otherwise. Damaged packets arrive over IP alone, where the link delivers them: UDP's checksum covers
@@ -84,6 +85,7 @@ impl Setup {
         }
         config.tune_tfrc(|tfrc| {
             tfrc.differentiation.get_or_insert(Differentiation::guarded(Scheme::Standing));
+            tfrc.follow_fades = true;
         });
         config.freeze.silence.get_or_insert(OUTAGE);
         Self { config, above, ..self }

@@ -46,6 +46,9 @@ pub struct HistoryConfig {
     pub forgive_late: bool,
     /// TFRC-SP: in loss intervals of at most two round-trip times every loss counts (RFC 4828, Section 4.4).
     pub count_short_losses: bool,
+    /// `true` if [events](LossIntervals::merge_late) that a far too short round-trip time had separated become
+    /// one.
+    pub follow_fades: bool,
     /// Number of arrivals above a hole that declare it lost: three (RFC 5348, Section 5.1), or one if a
     /// reorder buffer has already waited for the missing packets.
     pub loss_threshold: usize,
@@ -66,13 +69,14 @@ impl EventRule {
 }
 
 impl Default for HistoryConfig {
-    /// Unknown first packet, discounting, late arrivals revoke losses; TFRC.
+    /// Unknown first packet, discounting, late arrivals revoke losses, events stay as they are; TFRC.
     fn default() -> Self {
         Self {
             first: None,
             discounting: true,
             forgive_late: true,
             count_short_losses: false,
+            follow_fades: false,
             loss_threshold: NDUPACK,
         }
     }
@@ -162,7 +166,9 @@ impl LossHistory {
         let reception = self.detector.on_arrival(arrival, &mut recorder);
         let new_event = recorder.new_event;
         let mut event_undone = reception == Reception::Late && self.on_late(arrival);
-        if let EventRule::RoundTrip(rtt) = rule {
+        if let EventRule::RoundTrip(rtt) = rule
+            && self.config.follow_fades
+        {
             event_undone |= self.events.intervals.merge_late(arrival.at, rtt);
         }
         self.events.intervals.extend_to(self.detector.greatest());

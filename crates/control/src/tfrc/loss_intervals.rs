@@ -275,7 +275,7 @@ impl LossIntervals {
     }
 
     /// Sets the round-trip time by which the losses of the latest event are told from those of others.
-    pub(super) fn set_rtt(&mut self, rtt: Duration) {
+    pub fn set_rtt(&mut self, rtt: Duration) {
         self.intervals[0].rtt = rtt;
     }
 
@@ -286,7 +286,7 @@ impl LossIntervals {
     /// to a fraction, its queue fills at once, and the round-trip time is known only a round trip later;
     /// until then, each tenth or twentieth of it is an event, and the history has no other. The events of two
     /// round-trip times are looked at, as averages follow late.
-    pub(super) fn merge_late(&mut self, now: Instant, rtt: Duration) -> bool {
+    pub fn merge_late(&mut self, now: Instant, rtt: Duration) -> bool {
         let before = self.intervals.len();
         for newer in (0..before - 1).rev() {
             let (older, newer_began) = (&self.intervals[newer + 1], self.intervals[newer].began);

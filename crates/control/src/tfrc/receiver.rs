@@ -145,7 +145,7 @@ impl TfrcReceiver {
             history: LossHistory::new(history),
             started: false,
             meter: None,
-            rtt: ReceiverRtt::new(config.rtt, rtt),
+            rtt: ReceiverRtt::new(config.rtt, rtt).following_rises(history.follow_fades),
             greatest: Greatest { next: history.first.unwrap_or(u64::MAX), at: now, sent: None },
             data_may_be_missing: false,
             latest: now,

@@ -45,12 +45,19 @@ pub struct ReceiverRtt {
     missing_since: Option<Instant>,
     /// A report or another source has replaced the estimate by a much shorter time.
     has_fallen: bool,
+    /// A report of a much longer time replaces the estimate, too.
+    follows_rises: bool,
     arrivals: CounterArrivals,
 }
 
 impl ReceiverRtt {
     pub(super) fn new(source: RttSource, hint: Option<Duration>) -> Self {
         Self { source, hint, ..Self::default() }
+    }
+
+    /// The same; a report of a much longer time replaces the estimate, too.
+    pub(super) fn following_rises(self, follows_rises: bool) -> Self {
+        Self { follows_rises, ..self }
     }
 
     /// `true` if the sender reports it.
@@ -120,7 +127,7 @@ impl ReceiverRtt {
             // that is so much higher tells of a queue that has filled at once.
             if self.falls(rtt) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
-            } else if self.known().is_some_and(|known| known * 3 < rtt * 2) {
+            } else if self.follows_rises && self.known().is_some_and(|known| known * 3 < rtt * 2) {
                 self.estimate = Some(rtt);
             } else {
                 self.on_sample(rtt);

@@ -24,7 +24,8 @@ pub const CORRECTING_SAMPLES: u8 = 4;
 
 /// Number of samples in a row, each shorter than half of the estimate, of which the longest replaces it. RFC
 /// 5348 has a sample per round-trip time, so that an estimate of a queue that is no more takes dozens of its
-/// own length to follow, with a rate of a fraction; a TCP has a sample per acknowledgement.
+/// own length to follow, with a rate of a fraction; a TCP has a sample per acknowledgement. A sender alone on
+/// a path with a long queue then leaves more of it unused.
 pub const EMPTY_SAMPLES: u8 = 2;
 
 /// R and R_sqmean, the long-term average of its square root.
@@ -35,6 +36,7 @@ pub struct RoundTripEstimate {
     stale: bool,
     /// Number of samples to come that can correct the estimates.
     correcting: u8,
+    follows_falls: bool,
     /// Number of the last samples that were shorter than half of the estimate, and the longest of them in
     /// seconds.
     short: (u8, f64),
@@ -53,11 +55,16 @@ struct Averages {
 }
 
 impl RoundTripEstimate {
+    /// No estimate. `follows_falls`: [`EMPTY_SAMPLES`] short samples replace it.
+    pub fn new(follows_falls: bool) -> Self {
+        Self { follows_falls, ..Self::default() }
+    }
+
     /// Processes a sample (RFC 5348, Section 4.3, step 2).
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
         let mut short = match self.averages {
-            Some(past) if latest * 2.0 < past.smoothed => (self.short.0 + 1, self.short.1.max(latest)),
+            Some(past) if self.follows_falls && latest * 2.0 < past.smoothed => (self.short.0 + 1, self.short.1.max(latest)),
             _ => (0, 0.0),
         };
         let is_replaced = self.stale || self.is_corrected_by(sample);
@@ -74,7 +81,8 @@ impl RoundTripEstimate {
         };
         let rounded = Duration::from_secs_f64(smoothed);
         let averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
-        *self = Self { averages, stale: false, correcting: self.correcting.saturating_sub(1), short };
+        let correcting = self.correcting.saturating_sub(1);
+        *self = Self { averages, stale: false, correcting, short, ..*self };
     }
 
     /// Processes a sample that was not taken from data, for example from a handshake: the first samples of

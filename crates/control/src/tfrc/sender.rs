@@ -23,6 +23,8 @@ pub struct SenderConfig {
     /// `true` to reduce the rate while the round-trip time is growing (RFC 5348, Section 4.5, which
     /// recommends it).
     pub oscillation_damping: bool,
+    /// `true` if [two short samples](super::round_trip::EMPTY_SAMPLES) replace R.
+    pub follow_fades: bool,
     /// t_gran: granularity of the timer that wakes the sender; packets may be up to half of it early (RFC
     /// 5348, Section 8.3).
     pub timer_granularity: Duration,
@@ -42,6 +44,7 @@ impl Default for SenderConfig {
         Self {
             segment_size: SegmentSize::Average { expected: ByteCount::new(1460) },
             oscillation_damping: true,
+            follow_fades: false,
             timer_granularity: Duration::ZERO,
             max_credit: Duration::MAX,
             rate: SendRateConfig::default(),
@@ -142,7 +145,7 @@ impl TfrcSender {
         let rate = SendRate::new(now, sizes.segment_size(), config.rate);
         let mut sender = Self {
             config,
-            round_trip: RoundTripEstimate::default(),
+            round_trip: RoundTripEstimate::new(config.follow_fades),
             timeout: config.rate.retransmit_timeout.estimator(),
             sizes,
             last_size: None,

@@ -223,7 +223,8 @@ impl FlowTransport for DccpFlow {
         };
         let repair = self.repair.as_ref();
         let repairs = repair.is_some_and(|repair| repair.kind == RepairKind::Whimbrel);
-        let (config, source) = (self.config.clone().repair(repairs), flow.source());
+        let (mut config, source) = (self.config.clone().repair(repairs), flow.source());
+        config.tune_tfrc(|tfrc| tfrc.follow_fades |= repairs);
         let [of_client, of_server] = Layers::pair(flow, self.encryption, repair, seeds);
         let client =
             DccpAgent::client(at(flow.to), config.clone(), seeds[0], flow.start, source, flow.meter())

@@ -59,7 +59,7 @@ fn a_sender_slower_than_a_packet_per_round_trip_gives_no_sample() {
 
 #[test]
 fn reported_round_trip_times_are_averaged() {
-    let mut rtt = ReceiverRtt::new(RttSource::Average, None);
+    let mut rtt = ReceiverRtt::new(RttSource::Average, None).following_rises(true);
     assert_eq!(rtt.value(), millis(500), "RFC 6323, Section 3.4");
     rtt.on_report(ms(0), Some(millis(100)));
     assert_eq!(rtt.value(), millis(100));

@@ -1,7 +1,7 @@
 use super::*;
 
 fn estimate(samples: &[u64]) -> RoundTripEstimate {
-    let mut estimate = RoundTripEstimate::default();
+    let mut estimate = RoundTripEstimate::new(true);
     for &ms in samples {
         estimate.on_sample(Duration::from_millis(ms));
     }

@@ -50,6 +50,12 @@ pub struct TfrcConfig {
     /// `false`, only the arrival of data packets triggers feedback, as in Linux and in ns-2's DCCP: then no
     /// report is sent into an outage, and the first one after it also covers the time before.
     pub feedback_timer: bool,
+    /// Follow a path whose rate falls to a fraction and rises again. As a receiver of data, let loss events
+    /// that a round-trip time far too short had separated become one, and take over a much longer estimate of
+    /// the sender; as a sender, replace the round-trip time by two short samples in a row. If `false`, RFC
+    /// 5348 as it stands: an estimate of a queue that has left holds the rate down for seconds. Not for a
+    /// stream that fills a long queue alone, which it leaves unused for longer.
+    pub follow_fades: bool,
     /// Lower bound on p in the throughput equation, as in implementations that use a lookup table; zero, the
     /// default, for none.
     pub least_loss_event_rate: LossEventRate,
@@ -98,6 +104,7 @@ impl Default for TfrcConfig {
             forgive_late: true,
             history_discounting: true,
             feedback_timer: true,
+            follow_fades: false,
             least_loss_event_rate: LossEventRate::ZERO,
             initial_window: InitialWindow::Rfc6928,
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
@@ -115,6 +122,7 @@ config_setters!(TfrcConfig {
     forgive_late: bool,
     history_discounting: bool,
     feedback_timer: bool,
+    follow_fades: bool,
     least_loss_event_rate: LossEventRate,
     initial_window: InitialWindow,
     retransmit_timeout: RetransmitTimeout,

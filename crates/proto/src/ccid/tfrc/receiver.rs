@@ -72,6 +72,7 @@ impl Receiver {
                 first: Some(numbers.last()),
                 discounting: tfrc.history_discounting,
                 forgive_late: tfrc.forgive_late,
+                follow_fades: tfrc.follow_fades,
                 loss_threshold: half.loss_threshold,
                 ..HistoryConfig::default()
             },

@@ -80,6 +80,7 @@ impl Sender {
         let config = SenderConfig {
             segment_size: SegmentSize::Average { expected },
             oscillation_damping: tfrc.oscillation_damping,
+            follow_fades: tfrc.follow_fades,
             small_packets: variant.small_packets,
             rate: SendRateConfig {
                 faster_restart: tfrc.faster_restart,
