@@ -64,7 +64,9 @@ impl RoundTripEstimate {
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
         let mut short = match self.averages {
-            Some(past) if self.follows_falls && latest * 2.0 < past.smoothed => (self.short.0 + 1, self.short.1.max(latest)),
+            Some(past) if self.follows_falls && latest * 2.0 < past.smoothed => {
+                (self.short.0 + 1, self.short.1.max(latest))
+            }
             _ => (0, 0.0),
         };
         let is_replaced = self.stale || self.is_corrected_by(sample);
