@@ -46,8 +46,8 @@ pub struct HistoryConfig {
     pub forgive_late: bool,
     /// TFRC-SP: in loss intervals of at most two round-trip times every loss counts (RFC 4828, Section 4.4).
     pub count_short_losses: bool,
-    /// `true` if [events](LossIntervals::merge_late) that a far too short round-trip time had separated become
-    /// one.
+    /// `true` if [events](LossIntervals::merge_late) that a far too short round-trip time had separated
+    /// become one.
     pub follow_fades: bool,
     /// Number of arrivals above a hole that declare it lost: three (RFC 5348, Section 5.1), or one if a
     /// reorder buffer has already waited for the missing packets.

@@ -274,7 +274,7 @@ impl LossIntervals {
         self.sum_up();
     }
 
-    /// Sets the round-trip time by which the losses of the latest event are told from those of others.
+    /// Sets the round-trip time by which losses belong to the latest event.
     pub fn set_rtt(&mut self, rtt: Duration) {
         self.intervals[0].rtt = rtt;
     }

@@ -123,8 +123,8 @@ impl ReceiverRtt {
         if let Some(rtt) = report {
             self.missing_since = None;
             // The sender reports an average. One that is so much lower is not noise, but another estimate:
-            // the first of data after a handshake in which a radio woke up, or after a change of path. And one
-            // that is so much higher tells of a queue that has filled at once.
+            // the first of data after a handshake in which a radio woke up, or after a change of path. A much
+            // higher one shows that a queue has filled at once.
             if self.falls(rtt) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
             } else if self.follows_rises && self.known().is_some_and(|known| known * 3 < rtt * 2) {

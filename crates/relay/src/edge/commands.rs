@@ -3,8 +3,8 @@
 //! The header of a numbered command has the port's number and 128, which no end has, the flow's, and the
 //! command's number in two bytes. The other end says in its [reports](super::report), one of which follows
 //! each command soon, which numbers it has. A command is repeated after a time, and as soon as a later one is
-//! known to have come (as RACK does it, RFC 8985): on a path that nearly fails, few times fit into the life of
-//! a command. An end of an earlier version does not: it gets commands as other
+//! known to have come (as RACK does it, RFC 8985): on a path that nearly fails, few times fit into the life
+//! of a command. An end of an earlier version does not: it gets commands as other
 //! datagrams, once. So does the other end those that are too large for the path.
 //!
 //! Commands are delivered in their order: "hold" after "continue" must not become "continue" because that was

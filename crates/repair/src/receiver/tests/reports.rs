@@ -1,4 +1,4 @@
-//! What reports take of the path back.
+//! The number of reports.
 
 use super::*;
 
