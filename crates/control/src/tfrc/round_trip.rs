@@ -23,8 +23,8 @@ pub const MIN_RTT: Duration = Duration::from_micros(1);
 pub const CORRECTING_SAMPLES: u8 = 4;
 
 /// Number of samples in a row, each shorter than half of the estimate, of which the longest replaces it. RFC
-/// 5348 has a sample per round-trip time, so that an estimate of a queue that is no more takes dozens of its
-/// own length to follow, with a rate of a fraction; a TCP has a sample per acknowledgement. A sender alone on
+/// 5348 has a sample per round-trip time, so that after a queue has emptied, the estimate takes dozens of its
+/// own length to follow, with a fraction of the rate; a TCP has a sample per acknowledgement. A sender alone on
 /// a path with a long queue then leaves more of it unused.
 pub const EMPTY_SAMPLES: u8 = 2;
 
@@ -63,14 +63,15 @@ impl RoundTripEstimate {
     /// Processes a sample (RFC 5348, Section 4.3, step 2).
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
-        let mut short = match self.averages {
+        let is_replaced = self.stale || self.is_corrected_by(sample);
+        let past = self.averages.filter(|_| !is_replaced);
+        let mut short = match past {
             Some(past) if self.follows_falls && latest * 2.0 < past.smoothed => {
                 (self.short.0 + 1, self.short.1.max(latest))
             }
             _ => (0, 0.0),
         };
-        let is_replaced = self.stale || self.is_corrected_by(sample);
-        let (smoothed, sqrt_mean) = match self.averages.filter(|_| !is_replaced) {
+        let (smoothed, sqrt_mean) = match past {
             None => (latest, libm::sqrt(latest)),
             Some(_) if short.0 == EMPTY_SAMPLES => {
                 let (_, longest) = core::mem::take(&mut short);
