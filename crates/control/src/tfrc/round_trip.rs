@@ -23,9 +23,9 @@ pub const MIN_RTT: Duration = Duration::from_micros(1);
 pub const CORRECTING_SAMPLES: u8 = 4;
 
 /// Number of samples in a row, each shorter than half of the estimate, of which the longest replaces it. RFC
-/// 5348 has a sample per round-trip time, so that after a queue has emptied, the estimate takes dozens of its
-/// own length to follow, with a fraction of the rate; a TCP has a sample per acknowledgement. A sender alone on
-/// a path with a long queue then leaves more of it unused.
+/// 5348 has a sample per round-trip time, so that after a queue has emptied, the estimate takes dozens of
+/// its own length to follow, with a fraction of the rate; a TCP has a sample per acknowledgement. A sender
+/// alone on a path with a long queue then leaves more of it unused.
 pub const EMPTY_SAMPLES: u8 = 2;
 
 /// R and R_sqmean, the long-term average of its square root.
