@@ -22,10 +22,10 @@ pub const MIN_RTT: Duration = Duration::from_micros(1);
 /// constant q" (Section 4.3).
 pub const CORRECTING_SAMPLES: u8 = 4;
 
-/// Number of samples in a row, each shorter than half of the estimate, of which the longest replaces it. RFC
-/// 5348 has a sample per round-trip time, so that after a queue has emptied, the estimate takes dozens of
-/// its own length to follow, with a fraction of the rate; a TCP has a sample per acknowledgement. A sender
-/// alone on a path with a long queue then leaves more of it unused.
+/// Number of samples in a row, each shorter than half of the estimate, that halve it. RFC 5348 has a sample
+/// per round-trip time, so that after a queue has emptied, the estimate takes dozens of its own length to
+/// follow, with a fraction of the rate; a TCP has a sample per acknowledgement. The samples themselves do not
+/// replace the estimate: the round-trip time of an empty queue allows many times the rate of the path.
 pub const EMPTY_SAMPLES: u8 = 2;
 
 /// R and R_sqmean, the long-term average of its square root.
@@ -37,9 +37,8 @@ pub struct RoundTripEstimate {
     /// Number of samples to come that can correct the estimates.
     correcting: u8,
     follows_falls: bool,
-    /// Number of the last samples that were shorter than half of the estimate, and the longest of them in
-    /// seconds.
-    short: (u8, f64),
+    /// Number of the last samples that were shorter than half of the estimate.
+    short: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -55,7 +54,7 @@ struct Averages {
 }
 
 impl RoundTripEstimate {
-    /// No estimate. `follows_falls`: [`EMPTY_SAMPLES`] short samples replace it.
+    /// No estimate. `follows_falls`: [`EMPTY_SAMPLES`] short samples halve it.
     pub fn new(follows_falls: bool) -> Self {
         Self { follows_falls, ..Self::default() }
     }
@@ -66,16 +65,15 @@ impl RoundTripEstimate {
         let is_replaced = self.stale || self.is_corrected_by(sample);
         let past = self.averages.filter(|_| !is_replaced);
         let mut short = match past {
-            Some(past) if self.follows_falls && latest * 2.0 < past.smoothed => {
-                (self.short.0 + 1, self.short.1.max(latest))
-            }
-            _ => (0, 0.0),
+            Some(past) if self.follows_falls && latest * 2.0 < past.smoothed => self.short + 1,
+            _ => 0,
         };
         let (smoothed, sqrt_mean) = match past {
             None => (latest, libm::sqrt(latest)),
-            Some(_) if short.0 == EMPTY_SAMPLES => {
-                let (_, longest) = core::mem::take(&mut short);
-                (longest, libm::sqrt(longest))
+            Some(past) if short == EMPTY_SAMPLES => {
+                short = 0;
+                let half = past.smoothed / 2.0;
+                (half, libm::sqrt(half))
             }
             Some(past) => (
                 RTT_FILTER * past.smoothed + (1.0 - RTT_FILTER) * latest,

@@ -23,7 +23,7 @@ pub struct SenderConfig {
     /// `true` to reduce the rate while the round-trip time is growing (RFC 5348, Section 4.5, which
     /// recommends it).
     pub oscillation_damping: bool,
-    /// `true` if [two short samples](super::round_trip::EMPTY_SAMPLES) replace R.
+    /// `true` if [two short samples](super::round_trip::EMPTY_SAMPLES) halve R.
     pub follow_fades: bool,
     /// t_gran: granularity of the timer that wakes the sender; packets may be up to half of it early (RFC
     /// 5348, Section 8.3).

@@ -23,15 +23,18 @@ fn later_samples_have_a_weight_of_a_tenth() {
 
 /// A queue of 400 ms has left.
 #[test]
-fn two_samples_of_less_than_half_the_estimate_replace_it() {
+fn two_samples_of_less_than_half_the_estimate_halve_it() {
     // 0.9 400 + 0.1 40 = 364; one of 200 interrupts the row.
     assert_eq!(estimate(&[400, 40]).smoothed(), Some(Duration::from_millis(364)));
     assert_eq!(estimate(&[400, 40, 200, 40]).smoothed(), Some(Duration::from_micros(316_840)));
-    assert_eq!(estimate(&[400, 40, 50]).smoothed(), Some(Duration::from_millis(50)));
-    let empty = estimate(&[400, 50, 40]);
-    assert_eq!(empty.smoothed(), Some(Duration::from_millis(50)));
-    // sqrt(50/40): the long-term average begins anew, too.
-    assert!((empty.damping() - 1.118).abs() < 1e-3, "{}", empty.damping());
+    let mut empty = estimate(&[400, 40, 40]);
+    assert_eq!(empty.smoothed(), Some(Duration::from_millis(182)));
+    // sqrt(182/40): the long-term average begins anew, too.
+    assert!((empty.damping() - 2.133).abs() < 1e-3, "{}", empty.damping());
+    // 0.9 182 + 0.1 40 = 167.8, which the next one halves again.
+    empty.on_sample(Duration::from_millis(40));
+    empty.on_sample(Duration::from_millis(40));
+    assert_eq!(empty.smoothed(), Some(Duration::from_micros(83_900)));
 }
 
 /// RFC 5348, Section 4.5: a sample of twice the long-term average slows the sender to about 0.7.
