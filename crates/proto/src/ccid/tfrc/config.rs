@@ -50,11 +50,11 @@ pub struct TfrcConfig {
     /// `false`, only the arrival of data packets triggers feedback, as in Linux and in ns-2's DCCP: then no
     /// report is sent into an outage, and the first one after it also covers the time before.
     pub feedback_timer: bool,
-    /// Follow a path whose rate falls to a fraction and rises again. A receiver of data merges the loss events
-    /// that a much too short round-trip time had separated, and adopts a much longer estimate of the sender. A
-    /// sender halves the round-trip time after two samples in a row of less than half of it. If `false`, RFC
-    /// 5348 as it stands: an estimate of a queue that has left holds the rate down for seconds. Not for a
-    /// stream that fills a long queue alone, which it leaves unused for longer.
+    /// Follow a path whose rate falls to a fraction and rises again. A receiver of data merges the loss
+    /// events that a much too short round-trip time had separated, and adopts a much longer estimate of the
+    /// sender. A sender halves the round-trip time after two samples in a row of less than half of it. If
+    /// `false`, RFC 5348 as it stands: an estimate of a queue that has left holds the rate down for seconds.
+    /// Not for a stream that fills a long queue alone, which it leaves unused for longer.
     pub follow_fades: bool,
     /// Lower bound on p in the throughput equation, as in implementations that use a lookup table; zero, the
     /// default, for none.
