@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
+use super::round_trip::is_much_shorter;
 
 #[cfg(test)]
 mod tests;
@@ -291,7 +292,7 @@ impl LossIntervals {
         for newer in (0..before - 1).rev() {
             let (older, newer_began) = (&self.intervals[newer + 1], self.intervals[newer].began);
             let is_new = older.losses > 0 && !older.rtt.is_zero() && older.began + rtt * 2 >= now;
-            if is_new && older.rtt * 3 < rtt * 2 && older.began + rtt >= newer_began {
+            if is_new && is_much_shorter(older.rtt, rtt) && older.began + rtt >= newer_began {
                 self.merge(newer);
             }
         }

@@ -6,7 +6,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::round_trip::MIN_RTT;
+use super::round_trip::{MIN_RTT, is_much_shorter};
 use super::window_counter::ahead;
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ impl ReceiverRtt {
 
     /// `true` if that is much shorter than the estimate so far.
     fn falls(&self, rtt: Duration) -> bool {
-        self.known().is_some_and(|known| rtt * 3 < known * 2)
+        self.known().is_some_and(|known| is_much_shorter(rtt, known))
     }
 
     /// The estimate to use: half a second if nothing is known (RFC 6323, Section 3.4).
@@ -127,7 +127,7 @@ impl ReceiverRtt {
             // higher one shows that a queue has filled at once.
             if self.falls(rtt) {
                 (self.estimate, self.has_fallen) = (Some(rtt), true);
-            } else if self.follows_rises && self.known().is_some_and(|known| known * 3 < rtt * 2) {
+            } else if self.follows_rises && self.known().is_some_and(|known| is_much_shorter(known, rtt)) {
                 self.estimate = Some(rtt);
             } else {
                 self.on_sample(rtt);

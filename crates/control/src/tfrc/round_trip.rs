@@ -28,6 +28,11 @@ pub const CORRECTING_SAMPLES: u8 = 4;
 /// replace the estimate: the round-trip time of an empty queue allows many times the rate of the path.
 pub const EMPTY_SAMPLES: u8 = 2;
 
+/// `true` if a round-trip time differs from a longer one by more than noise: it is less than two thirds.
+pub(super) fn is_much_shorter(rtt: Duration, longer: Duration) -> bool {
+    rtt * 3 < longer * 2
+}
+
 /// R and R_sqmean, the long-term average of its square root.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTripEstimate {
@@ -97,7 +102,7 @@ impl RoundTripEstimate {
     /// as it should be.
     pub fn is_corrected_by(&self, sample: Duration) -> bool {
         let can_correct = self.correcting > 0 && !self.stale;
-        can_correct && self.smoothed().is_some_and(|smoothed| sample * 3 < smoothed * 2)
+        can_correct && self.smoothed().is_some_and(|smoothed| is_much_shorter(sample, smoothed))
     }
 
     /// Processes a sample that includes a time without any feedback: it is limited to twice the estimate.
