@@ -90,6 +90,22 @@ fn repair_saves_the_frames_that_losses_take() {
     assert_eq!(number(plain, "repair_overhead"), 0.0);
 }
 
+/// The round-trip time of an empty queue is a hundredth of what it is with a full one. A sender that adopts
+/// it at once fills the queue at twice the rate of the path: 100 losses, 26 if R follows by a tenth of each
+/// sample only, which needs seconds after a fade.
+#[test]
+fn a_queue_that_empties_is_not_refilled_at_once() {
+    let path = "rate = \"600 kbit/s\"\ndelay = \"100 us\"\nqueue = \"20 packets\"";
+    let text = text("", "repair = { latency = \"120 ms\" }")
+        .replace("rate = \"20 Mbit/s\"\ndelay = \"20 ms\"", path)
+        .replace("kind = \"video\", schedule", "kind = \"cbr\", rate = \"1200 kbit/s\" }\n# schedule")
+        .replace("classifier = \"spike\"", "classifier = \"standing\"")
+        .replace("duration = \"25 s\"\nwarm_up = \"4 s\"", "duration = \"40 s\"\nwarm_up = \"10 s\"");
+    let record = record(&text);
+    let losses = number(record.table("flows").expect("flows"), "congestion_judged");
+    assert!((20.0..80.0).contains(&losses), "{losses}");
+}
+
 #[test]
 fn repair_costs_at_least_what_it_saves() {
     // 240 ms of round trip leave no time for repeats.

@@ -25,7 +25,8 @@ pub const CORRECTING_SAMPLES: u8 = 4;
 /// Number of samples in a row, each shorter than half of the estimate, that halve it. RFC 5348 has a sample
 /// per round-trip time, so that after a queue has emptied, the estimate takes dozens of its own length to
 /// follow, with a fraction of the rate; a TCP has a sample per acknowledgement. The samples themselves do not
-/// replace the estimate: the round-trip time of an empty queue allows many times the rate of the path.
+/// replace the estimate: the round-trip time of an empty queue allows many times the rate of the path (the
+/// lab's test `a_queue_that_empties_is_not_refilled_at_once`).
 pub const EMPTY_SAMPLES: u8 = 2;
 
 /// `true` if a round-trip time differs from a longer one by more than noise: it is less than two thirds.
