@@ -9,6 +9,7 @@ use whimbrel_rtp::{ArrivalLog, RtpPacket};
 use whimbrel_units::{Duration, Instant};
 
 use crate::edge::flow::Flow;
+use crate::pace::UPDATE_TIME;
 
 /// Time without packets after which a flow is forgotten.
 const IDLE_TIME: Duration = Duration::from_secs(10);
@@ -23,6 +24,9 @@ pub(super) struct Feedback {
     /// SSRC of this end in messages.
     sender: u32,
     flows: BTreeMap<Flow, Arrivals>,
+    /// Time before which no further message leaves: updates are more frequent when the rate of *this* end
+    /// falls, which says nothing about the packets of the other end.
+    due: Instant,
 }
 
 #[derive(Debug)]
@@ -35,7 +39,7 @@ struct Arrivals {
 
 impl Feedback {
     pub(super) fn new(extension: u8, sender: u32) -> Self {
-        Self { extension, sender, flows: BTreeMap::new() }
+        Self { extension, sender, flows: BTreeMap::new(), due: Instant::ZERO }
     }
 
     /// A datagram of the peer has arrived.
@@ -52,8 +56,13 @@ impl Feedback {
         arrivals.log.record(sequence, now);
     }
 
-    /// The messages that are due, with the flows to which they belong.
+    /// The messages that are due, with the flows to which they belong: one in 100 ms for each flow, and more
+    /// if late packets or long gaps need more.
     pub(super) fn take(&mut self, now: Instant) -> Vec<(Flow, Bytes)> {
+        if now < self.due {
+            return Vec::new();
+        }
+        self.due = now + Duration::from(UPDATE_TIME);
         self.flows.retain(|_, arrivals| now < arrivals.used + IDLE_TIME);
         let mut messages = Vec::new();
         for (flow, arrivals) in &mut self.flows {
@@ -100,6 +109,18 @@ mod tests {
         let read: Vec<_> = messages.iter().map(read).collect();
         assert_eq!(read, [(0, 3, vec![(100, 40), (102, 48)]), (1, 1, vec![(7, 60)])]);
         assert_eq!(feedback.take(Instant::from_millis(200)), []);
+    }
+
+    #[test]
+    fn frequent_updates_make_no_frequent_messages() {
+        let mut feedback = Feedback::new(5, 77);
+        let mut messages = 0;
+        for number in 0..50 {
+            let now = Instant::from_millis(20 * u64::from(number));
+            feedback.record(now, flow(0), &packet(number));
+            messages += feedback.take(now).len();
+        }
+        assert_eq!(messages, 10);
     }
 
     #[test]
