@@ -31,6 +31,7 @@ mod config;
 mod flight;
 mod given_up;
 mod rate;
+mod reported;
 mod round_trip;
 
 pub(crate) use config::WINDOW;

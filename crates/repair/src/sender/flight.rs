@@ -7,6 +7,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::cadence::Cadence;
 use super::given_up::GivenUp;
+use super::reported::Reported;
 use super::round_trip::RoundTrip;
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
@@ -92,14 +93,8 @@ pub(super) struct Flight {
     packets: VecDeque<Packet>,
     first: Esi,
     round_trip: RoundTrip,
-    /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
-    budget: Option<Duration>,
     cadence: Cadence,
-    /// Packets sent until then are known or lost, by the newest report.
-    horizon: Option<Instant>,
-    /// The same of repeats, for which the receiver has a time.
-    repeat_horizon: Option<Instant>,
-    report: Option<Report>,
+    reported: Reported,
     lateness: Lateness,
     /// The first symbol that the estimator has not seen.
     recorded: Esi,
@@ -123,11 +118,8 @@ impl Flight {
             packets: VecDeque::new(),
             first,
             round_trip: RoundTrip::new(round_trip),
-            budget: None,
             cadence: Cadence::default(),
-            horizon: None,
-            repeat_horizon: None,
-            report: None,
+            reported: Reported::default(),
             lateness: Lateness::default(),
             recorded: first,
             answer: 0,
@@ -141,7 +133,7 @@ impl Flight {
     }
     /// Age up to which a packet can be sent and arrives in time, by the reports.
     pub(super) fn budget(&self) -> Option<Duration> {
-        self.budget
+        self.reported.budget
     }
     /// The time of a round, from one answer to the next. The receiver awaits an answer for as long as its
     /// arrivals vary before it asks again, so that the mean variation is too little, as for a retransmission
@@ -315,7 +307,7 @@ impl Flight {
         if report.next.since(next) > 0 {
             return false;
         }
-        self.report = Some(*report);
+        self.reported.newest = Some(*report);
         let Some(echoed) = report.echo.and_then(|echo| self.packet(echo)).copied() else { return true };
         // A round trip is never negative, so that a hold time that is too long is a lie.
         let Some(sample) = now.saturating_since(echoed.sent).as_nanos().checked_sub(report.hold.as_nanos())
@@ -323,18 +315,7 @@ impl Flight {
             return false;
         };
         self.round_trip.measure(Duration::from_nanos(sample));
-        let waited = echoed.sent.saturating_since(echoed.captured).as_nanos() as i64;
-        let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
-        self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
-        // The receiver of an overdue report has waited for what a queue of the path may spread, and for what
-        // others overtake.
-        let horizon = if report.is_overdue {
-            echoed.sent + report.hold
-        } else {
-            echoed.sent.saturating_sub(self.lateness.wait())
-        };
-        self.horizon = self.horizon.max(Some(horizon));
-        self.repeat_horizon = self.repeat_horizon.max(Some(echoed.sent + report.hold));
+        self.reported.on_echo(report, echoed.captured, echoed.sent, self.lateness.wait());
         self.note_lateness(report, echoed.sent);
         true
     }
@@ -357,12 +338,12 @@ impl Flight {
     }
 
     pub(super) fn newest_report(&self) -> Option<Report> {
-        self.report
+        self.reported.newest
     }
 
     /// Hands to the estimator which packets were lost and why, each once, when it is certain.
     pub(super) fn record_losses(&mut self, report: &Report, estimator: &mut Estimator) {
-        let Some(horizon) = self.horizon else { return };
+        let Some(horizon) = self.reported.horizon else { return };
         if self.recorded.since(self.first) < 0 {
             self.recorded = self.first;
         }
@@ -419,11 +400,11 @@ impl Flight {
     /// The receiver awaits an original for as long as its arrivals vary before it reports: its report counts
     /// at once, where packets do not overtake each other.
     fn must_have_arrived(&self, sent: Instant) -> bool {
-        self.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
+        self.reported.horizon.is_some_and(|horizon| sent + TOLERANCE <= horizon)
     }
     /// The receiver does not wait for repeats: one may be on its way.
     fn repeat_must_have_arrived(&self, sent: Instant) -> bool {
-        self.repeat_horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
+        self.reported.repeat_horizon.is_some_and(|horizon| sent + self.tolerance() <= horizon)
     }
     fn is_lost(&self, esi: Esi, packet: &Packet, report: &Report) -> bool {
         if report.next.since(esi) > 0 { report.wants(esi) } else { self.must_have_arrived(packet.sent) }
