@@ -108,8 +108,6 @@ pub enum Scheduler {
     Redundant,
     /// The least of `costs` that has room.
     CheapestFirst,
-    /// Refused: its repeats and coded packets are part of repair, which these flows do not have.
-    Coded,
     /// One path at a time, by `priorities`.
     Handover,
 }
@@ -121,7 +119,6 @@ impl From<Scheduler> for SchedulerKind {
             Scheduler::Weighted => Self::Weighted,
             Scheduler::Redundant => Self::Redundant,
             Scheduler::CheapestFirst => Self::CheapestFirst,
-            Scheduler::Coded => Self::Coded,
             Scheduler::Handover => Self::Handover,
         }
     }
@@ -155,11 +152,6 @@ impl Transport for MpDccp {
         }
         if ![Ccid::TCP_LIKE.0, Ccid::TFRC.0].contains(&details.ccid) {
             return invalid("ccid", details.ccid.to_string(), "2 or 3");
-        }
-        if details.scheduler == Scheduler::Coded {
-            let expected =
-                "another one: it spreads repeats and coded packets, and these flows have no repair";
-            return invalid("scheduler", "\"coded\"".into(), expected);
         }
         let expected = format!("{} numbers, one for each path", details.paths);
         let lists = [
