@@ -345,8 +345,9 @@ int whimbrel_config_receive_queue(whimbrel_config *config, size_t datagrams);
 int whimbrel_config_idle_timeout(whimbrel_config *config, uint32_t timeout_ms);
 
 // Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
-// arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
-// are not repaired in time are lost. whimbrel_get_repair counts, whimbrel_send_part names frames.
+// arrive. Both ends need it; three to four round-trip times are enough, and the shorter latency of both
+// limits repair. Datagrams that are not repaired in time are lost. whimbrel_get_repair counts,
+// whimbrel_send_part names frames.
 int whimbrel_config_latency(whimbrel_config *config, uint32_t latency_ms);
 
 // Uses several paths at a time (MP-DCCP, RFC 9897) if the peer takes part, and one otherwise. `scheduler`

@@ -352,8 +352,9 @@ pub unsafe extern "C" fn whimbrel_config_idle_timeout(
 }
 
 /// Repairs lost datagrams, and delivers in order, at most `latency_ms` later than the fastest datagrams
-/// arrive. Both ends need it, with the same value; three to four round-trip times are enough. Datagrams that
-/// are not repaired in time are lost. whimbrel_get_repair counts, whimbrel_send_part names frames.
+/// arrive. Both ends need it; three to four round-trip times are enough, and the shorter latency of both
+/// limits repair. Datagrams that are not repaired in time are lost. whimbrel_get_repair counts,
+/// whimbrel_send_part names frames.
 ///
 /// # Safety
 /// See the head of this file on pointers and threads.

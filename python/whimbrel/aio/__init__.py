@@ -403,7 +403,8 @@ class _Options(TypedDict, total=False):
         idle_timeout: seconds after which a silent peer is given up; None for never.
         mobile: offers to freeze the connection over outages, and to move the client to other addresses.
         latency: repairs lost datagrams, and delivers in order, at most so many seconds later than the fastest
-            datagrams arrive. Both ends need the same value. Three to four round-trip times are enough.
+            datagrams arrive. Both ends need it; the shorter latency of both limits repair. Three to four
+            round-trip times are enough.
         paths: local addresses, such as `192.0.2.10`, each of an interface of its own: the connection has a
             path from each (MP-DCCP), if the peer takes part. Of a listener, further addresses.
         scheduler: what chooses the path of each datagram of this end: `lowest-rtt`, `weighted`, `redundant`,

@@ -109,8 +109,8 @@ struct CommonArgs {
     /// [default: the latency, 200ms without repair]
     #[arg(long, value_name = "DELAY", value_parser = parse_delay)]
     stale: Option<Duration>,
-    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Both ends
-    /// need the same value: three to four round-trip times are enough. 0 repairs nothing.
+    /// Repair lost datagrams within this time, and deliver in order; without losses nothing waits. Three to
+    /// four round-trip times are enough; the shorter latency of both ends limits repair. 0 repairs nothing.
     #[arg(long, value_name = "DELAY", default_value = "150ms", value_parser = parse_latency)]
     latency: Duration,
     /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
