@@ -23,7 +23,7 @@
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
 #   make release  all that a release has, into out/release/files; STAGES selects some ("relays debian"): docs/install.md
 #   make publish-check  packs the library crates as for crates.io and checks them; BUILD=--build also compiles the packages
-#   make other-stacks  congestion control in quinn, repair in quinn and str0m: the examples of two READMEs (examples/other_stacks)
+#   make other-stacks  congestion control in quinn, repair in quinn and str0m: the examples of two READMEs, and a bridge for Zenoh (examples)
 #   make picture  the recording of the live page in README.md, by chromium and ffmpeg: docs/images/live-view.webp
 #   make docs    the documentation site, into out/docs: pages, papers, notebooks, references, the playground
 #   make playground  the laboratory in a browser, as one page: out/playground/index.html (docs/playground.md)
@@ -97,7 +97,7 @@ deny: tools
 	# The dependencies of other systems are checked, too.
 	$(CARGO) fetch --quiet --locked
 	# The workspaces of their own follow the crates that they depend on.
-	for folder in gst fuzz benches/quic_carry benches/sockets examples/other_stacks; do
+	for folder in gst fuzz benches/quic_carry benches/sockets examples/other_stacks examples/zenoh; do
 	  $(CARGO) metadata --quiet --locked --format-version 1 --manifest-path $$folder/Cargo.toml >/dev/null
 	done
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
@@ -309,10 +309,13 @@ publish-check: tools
 release: tools
 	$(PYTHON) scripts/release $(STAGES)
 
-# In a workspace of its own, with QUIC and WebRTC: minutes of building.
+# In workspaces of their own, with QUIC, WebRTC and Zenoh: minutes of building. The bridge for Zenoh is tested with relays.
 other-stacks: tools
-	$(CARGO) clippy --quiet --locked --manifest-path examples/other_stacks/Cargo.toml --all-targets -- -D warnings
-	$(CARGO) test --quiet --locked --manifest-path examples/other_stacks/Cargo.toml
+	$(CARGO) build --quiet --bin whimbrel
+	for folder in other_stacks zenoh; do
+	  $(CARGO) clippy --quiet --locked --manifest-path examples/$$folder/Cargo.toml --all-targets -- -D warnings
+	  $(CARGO) test --quiet --locked --manifest-path examples/$$folder/Cargo.toml
+	done
 
 # For `pkg-config --cflags --libs whimbrel`.
 c-library: tools
@@ -326,4 +329,4 @@ c-library: tools
 	sed "s|@PREFIX@|$(abspath $(PREFIX))|; s|@VERSION@|$$version|" crates/capi/whimbrel.pc.in > $(PREFIX)/lib/pkgconfig/whimbrel.pc
 
 clean:
-	rm -rf target $(VENV) $(OUT) fuzz/target gst/target examples/other_stacks/target
+	rm -rf target $(VENV) $(OUT) fuzz/target gst/target examples/other_stacks/target examples/zenoh/target

@@ -14,7 +14,14 @@ import recipes
 from workspace import ROOT, Release, ReleaseError
 
 # Workspaces of their own, whose lock files name the crates too.
-WORKSPACES = ("gst", "fuzz", "benches/sockets", "benches/quic_carry", "examples/other_stacks")
+WORKSPACES = (
+    "gst",
+    "fuzz",
+    "benches/sockets",
+    "benches/quic_carry",
+    "examples/other_stacks",
+    "examples/zenoh",
+)
 
 
 def check(release: Release) -> None:
