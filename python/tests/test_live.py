@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import socket
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from live import checks, measure, page, pictures, report, rivals, stream
 from live.__main__ import measured, plan
-from live.end import RECORD, is_asked
+from live.end import RECORD, age_s, is_asked
 from live.paths import PATHS
 from live.rivals import RIVALS
 from live.runs import Bench, Cell, RunError
@@ -246,6 +247,16 @@ def test_an_encoder_obeys_only_who_controls_it_and_budgets_are_run_once_where_th
         assert measured == {rival.key for rival in RIVALS if rival.rate_url}
     clean = [cell for cell in cells if cell.path.key == "clean" and cell.seed == 2]
     assert len(clean) == sum(2 if rival.has_budget else 1 for rival in RIVALS)
+
+
+def test_the_stream_begins_at_a_time_of_the_path_and_not_of_the_interpreter() -> None:
+    start = time.monotonic()
+    before = age_s()
+    time.sleep(0.05)
+    after = age_s()
+    # The process is older than its first import.
+    assert before > 0.1
+    assert 0.05 <= after - before <= time.monotonic() - start
 
 
 @pytest.mark.parametrize(
