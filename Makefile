@@ -17,7 +17,7 @@
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make emulation  real datagrams across emulated networks, compared with simulations: out/emulation/page.md
 #   make live    a video over bad paths by real programs: whimbrel relay, SRT, RIST, GStreamer, TCP, in hours: docs/live.md
-#   make gst-check  the GStreamer elements: format, lints, pipelines; WHIMBREL_LONG=1 changes states a thousand times (docs/gstreamer.md)
+#   make gst-check  the GStreamer elements: format, lints, pipelines (docs/gstreamer.md)
 #   make netem   the same paths through Linux's tbf and netem, in the guest: out/netem/page.md
 #   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make c-library  the C library with its header and whimbrel.pc, into PREFIX (docs/embed.md)
