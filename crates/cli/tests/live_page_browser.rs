@@ -373,7 +373,7 @@ fn an_hour_of_ten_flows_costs_a_page_one_drawing_for_each_pixel() {
         values[values.len() / 2]
     };
     let (idle, playing) = (median("idle"), median("playing"));
-    // No assertion: on a busy machine, frame rates tell of the machine.
+    // Frame rates depend on the load of the machine, so the test only prints them.
     println!("{idle:.1} frames a second at rest, {playing:.1} while the charts move: {result}");
     assert_eq!(result["charts"], 12, "{result}");
     // Ten minutes are some 500 pixels wide, and ten seconds pass in one: a chart is drawn again for each

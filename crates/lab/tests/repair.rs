@@ -90,9 +90,9 @@ fn repair_saves_the_frames_that_losses_take() {
     assert_eq!(number(plain, "repair_overhead"), 0.0);
 }
 
-/// The round-trip time of an empty queue is a hundredth of what it is with a full one. A sender that adopts
-/// it at once fills the queue at twice the rate of the path: 100 losses, 26 if R follows by a tenth of each
-/// sample only, which needs seconds after a fade.
+/// With an empty queue, the round-trip time is a hundredth of the one with a full queue. A sender that adopts
+/// it at once fills the queue at twice the rate of the path: 104 losses. With a gain of a tenth for each
+/// sample there are 26, but the estimate needs seconds after a fade.
 #[test]
 fn a_queue_that_empties_is_not_refilled_at_once() {
     let path = "rate = \"600 kbit/s\"\ndelay = \"100 us\"\nqueue = \"20 packets\"";

@@ -118,7 +118,7 @@ impl Port {
             None => self.sending.send(datagram),
         };
         send().or_else(|error| match error.kind() {
-            // This is about an earlier datagram, which nobody has taken. This one was not sent yet.
+            // The error belongs to an earlier datagram; the present one has not been sent yet.
             io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset => send(),
             _ => Err(error),
         })?;

@@ -13,8 +13,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Keeps a datagram in the place of the previous one of its key. If there are too many keys, the one
-    /// that has not changed for longest makes room, and is returned.
+    /// Keeps a datagram in the place of the previous one of its key. If there are too many keys, the
+    /// least recently changed one is removed and returned.
     pub(crate) fn keep(&mut self, key: &str, datagram: Vec<u8>) -> Option<Box<str>> {
         self.datagrams.retain(|(other, _)| **other != *key);
         self.datagrams.push_back((key.into(), datagram));

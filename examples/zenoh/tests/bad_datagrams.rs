@@ -63,7 +63,7 @@ fn bad_datagrams_are_counted_at_the_end_that_is_bound() {
     let (to, relay, bad) = (bridge.address(), socket(), bad());
     network.wait_for_subscriber("test/any");
 
-    // Only the newest value of a key waits for the relay's address, and bad datagrams do not tell it.
+    // The bridge keeps the newest value of a key until a valid datagram shows the relay's address.
     for value in ["old", "new"] {
         network.session.put("test/held", value).wait().expect("it puts");
     }

@@ -62,7 +62,7 @@ fn values_and_deletions_arrive_once_in_both_directions() {
     let Some(whimbrel) = whimbrel() else { return };
     let [vehicle, ground] = [(); 2].map(|()| Network::open("test/**", |_| {}));
     let chain = Chain::start(&whimbrel, [&vehicle, &ground], "test/**", |relay| relay);
-    // The ground is first: the vehicle's greeting tells it where to send.
+    // The ground publishes first: it learns the address from the vehicle's greeting.
     ground.wait_for_subscriber("test/ground");
     let from_ground = publish(&ground, "ground");
     assert_eq!(received(&vehicle), from_ground);

@@ -49,7 +49,7 @@ impl Network {
         Self { session, endpoint, arrived }
     }
 
-    /// Waits until somebody subscribes to `key`.
+    /// Waits for a subscriber of `key`.
     pub(crate) fn wait_for_subscriber(&self, key: &str) {
         let publisher = self.session.declare_publisher(key.to_owned()).wait().expect("a publisher");
         wait_for("a subscriber", || {
