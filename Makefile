@@ -146,7 +146,7 @@ python-lint: setup
 
 python-tests: extension
 	echo "== Python: tests, examples, claims"
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 	echo "== the tour"
 	$(BIN)/python examples/first_look.py --seconds 1 --out $(OUT)/test
 

@@ -1,5 +1,6 @@
 """Settings of the whole test suite, and the toy paper."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ from whimbrel._base import compiled, paper_folders
 # No deadline: the test machines are shared. Derandomised: a failing run fails again.
 settings.register_profile("whimbrel", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("whimbrel")
+
+# It breaks the lines of tables, and test runners with several processes set it.
+os.environ.pop("COLUMNS", None)
 
 
 @pytest.fixture
