@@ -27,11 +27,9 @@ const PER_SOURCE: usize = 1000;
 /// with 10,000, which share more of the allocator's slack, 24.6 kB before streams had lanes. DTLS has 10 kB
 /// of it, DCCP 7 kB.
 const LIMIT: f64 = 36_000.0;
-/// The most processor time for an idle connection in a second, in the quietest of some spans: 10,000 take a
-/// fifth of a processor. What connections do after their handshakes ends later on a busy machine.
-const CPU_LIMIT: f64 = 20e-6;
-/// The spans.
-const SPANS: usize = 5;
+/// The most processor time for an idle connection in a second: three times of what was measured without
+/// optimisation, with other programs busy on all processors (33 us). On an idle machine it is below 1 us.
+const CPU_LIMIT: f64 = 100e-6;
 
 /// A listening relay.
 struct Relay {
@@ -151,19 +149,13 @@ async fn idle_connections_take_little_memory_and_processor_time() {
     }
     let opening = (relay.cpu() - began) / count as f64;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let each = (relay.memory() - empty) / count as f64;
-    let mut cpu = f64::INFINITY;
-    for _ in 0..SPANS {
-        let before = relay.cpu();
-        tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
-        cpu = cpu.min((relay.cpu() - before) / seconds as f64 / count as f64);
-        if cpu < CPU_LIMIT {
-            break;
-        }
-    }
+    let (full, before) = (relay.memory(), relay.cpu());
+    tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
+    let each = (full - empty) / count as f64;
+    let cpu = (relay.cpu() - before) / seconds as f64 / count as f64;
     println!(
         "{count} connections: {:.1} MB, {:.1} MB without; {each:.0} bytes each; {:.2} us of processor time a second each; {:.2} ms to open one",
-        relay.memory() / 1e6,
+        full / 1e6,
         empty / 1e6,
         cpu * 1e6,
         opening * 1e3,
