@@ -17,7 +17,7 @@ from whimbrel._base import compiled, paper_folders
 settings.register_profile("whimbrel", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("whimbrel")
 
-# Tables are printed in lines of that length, and test runners with several processes set it.
+# COLUMNS limits the width of printed tables. Test runners with several processes set it.
 os.environ.pop("COLUMNS", None)
 
 
