@@ -66,7 +66,7 @@ CHANGES = (
         ),
     ),
     # The bound takes the losses of different rounds as independent. The sender of such a channel neither
-    # waits, nor forgets a packet that reports echo in a long burst.
+    # waits, nor forgets a packet that reports echo in a long burst, and its receiver expects frames in it.
     Change(
         "repeats meet the burst that took the originals",
         (
@@ -75,6 +75,11 @@ CHANGES = (
                 SENDER / "flight.rs",
                 "(self.round_trip.smoothed * 4 + Duration::from_millis(500)).min(MEMORY)",
                 "MEMORY",
+            ),
+            Edit(
+                REPAIR / "src/receiver/feedback.rs",
+                "const MOST_SILENT: u32 = 32;\nconst MOST_SILENCE: Duration = Duration::from_secs(2);",
+                "const MOST_SILENT: u32 = u32::MAX;\nconst MOST_SILENCE: Duration = Duration::from_secs(20);",
             ),
             Edit(SIMULATION, "    slot: u64,\n", "    slot: u64,\n    answer: (Instant, bool),\n"),
             Edit(SIMULATION, "slot: 0, interval", "slot: 0, answer: (Instant::ZERO, false), interval"),
