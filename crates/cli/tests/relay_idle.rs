@@ -28,7 +28,7 @@ const PER_SOURCE: usize = 1000;
 /// of it, DCCP 7 kB.
 const LIMIT: f64 = 36_000.0;
 /// The most processor time for an idle connection in a second: three times of what was measured without
-/// optimisation, with other programs busy on all processors (33 us). On an idle machine it is below 1 us.
+/// optimisation, with other programs busy on all processors (33 us).
 const CPU_LIMIT: f64 = 100e-6;
 
 /// A listening relay.
