@@ -100,14 +100,18 @@ class Scenario:
         """Identity of the scenario: SHA-256 of its tables, its changes and the files that it refers to."""
         digest = hashlib.sha256()
         digest.update(json.dumps([self.text(), *self.overrides], ensure_ascii=False).encode())
-        for name in self.files():
+        # A combination does not depend on files of other combinations.
+        for name in self._files({key: value for key, value in self.document.items() if key != "sweep"}):
             digest.update(hashlib.sha256((self.base / name).read_bytes()).digest())
         return digest.hexdigest()
 
     def files(self) -> Iterator[str]:
         """Files named by strings of the scenario, as given there: their content is a part of it."""
+        return self._files(self.document)
+
+    def _files(self, document: Mapping[str, Any]) -> Iterator[str]:
         values = (override_value(override) for override in self.overrides)
-        for name in itertools.chain(_strings(self.document), *map(_strings, values)):
+        for name in itertools.chain(_strings(document), *map(_strings, values)):
             # Only the simulator knows which keys name files; any string that names one counts.
             try:
                 if name and (self.base / name).is_file():
