@@ -104,6 +104,11 @@ HOSTILE = {
         r"^called os\.remove\('VICTIM'\), which a contestant may not$",
     ),
     "removes all": ("import shutil\nshutil.rmtree('FOLDER')\n", r"^called shutil\.rmtree\('FOLDER'\)"),
+    "a long name": (
+        f"import os\nos.remove('/{'x' * 999}')\n",
+        r"^called os\.remove\('/x+\.\.\.x+'\), which a contestant may not$",
+    ),
+    "a long file": (f"open('/{'x' * 999}')\n", r"^called open\('/x+\.\.\.x+'\), which a contestant may not$"),
     "renames": ("import os\nos.rename('VICTIM', 'FOLDER/a')\n", r"^called os\.rename\('VICTIM'\)"),
     "writes": ("open('FOLDER/new', 'w').write('a')\n", r"^called open\('FOLDER/new'\)"),
     "truncates": ("import os\nos.open('VICTIM', os.O_TRUNC)\n", r"^called open\('VICTIM'\)"),

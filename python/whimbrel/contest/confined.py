@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import os
 import random
+import reprlib
 import signal
 import sys
 import sysconfig
@@ -44,6 +45,9 @@ _ALLOWED = {
 """Imports list folders and look at frames; changes of the environment affect only this process."""
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _LONGEST_REASON = 300
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = _LONGEST_REASON - 100
+"""Long names are shortened in their middle, so that the rest of the reason is shown, too."""
 
 
 def main() -> None:
@@ -219,9 +223,9 @@ def _audit(folders: list[str], replies: int) -> None:
                 # The interpreter looks for the line of an error in its syntax.
                 raise FileNotFoundError(_FILE)
             if (flags or 0) & _WRITES or not name.startswith(below):
-                forbid(f"open({name!r})")
+                forbid(f"open({_SHOWN.repr(name)})")
         elif event.startswith(_DENIED) and event not in _ALLOWED:
-            forbid(f"{event}({', '.join(repr(each)[:80] for each in arguments[:1])})")
+            forbid(f"{event}({', '.join(_SHOWN.repr(each) for each in arguments[:1])})")
 
     sys.addaudithook(hook)
 
