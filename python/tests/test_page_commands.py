@@ -46,7 +46,7 @@ ELSEWHERE = (
     r"^git clone",
     r"^python3 scripts/",
     r"^(tar|podman|sha256sum|cc|export|ffmpeg) ",
-    r"^cd |^\./rtp",
+    r"^cd |^examples/c/",
     r"^python3 -m venv",
 )
 """Commands of the build, of other programs, and of tests of their own."""
