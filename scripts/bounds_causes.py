@@ -55,16 +55,6 @@ CHANGES = (
         ),
     ),
     Change("repeats wait for a sign of life", (NO_WAIT,)),
-    Change(
-        "frames lost in a row are asked for again as one gap",
-        (
-            Edit(
-                REPAIR / "src/receiver/feedback.rs",
-                "self.ask(self.arrivals_end, self.arrivals_end, now);",
-                "self.ask(self.arrivals_end, self.arrivals_end.plus(self.silent - 1), now);",
-            ),
-        ),
-    ),
     # The bound takes the losses of different rounds as independent. The sender of such a channel neither
     # waits, nor forgets a packet that reports echo in a long burst, and its receiver expects frames in it.
     Change(

@@ -345,6 +345,7 @@ def test_a_sweep_is_a_table_of_combinations_by_flows(
     assert actual == {
         "table": "s/means/sweep.csv",
         "runs": "s/means/sweep-runs.csv",
+        "figures": ["s/means/sweep-goodput.svg"],
         "report": "s/index.html",
         "wide": 0,
     }

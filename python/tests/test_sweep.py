@@ -136,7 +136,9 @@ def test_what_is_recorded_is_drawn_over_time_and_by_delay(sweep: Sweep) -> None:
     chart = json.loads(Path("out/call/sweep-rate_over_time.vl.json").read_text())
     points = chart["data"]["values"]
     names = ["call (10 ms)", "call (40 ms)", "capacity of 2 Mbit/s"]
-    assert list(dict.fromkeys(point["column"] for point in points)) == names
+    assert chart["layer"][0]["encoding"]["color"]["scale"]["domain"] == names
+    # The rates cover the capacity.
+    assert list(dict.fromkeys(point["column"] for point in points)) == [names[2], *names[:2]]
     rates = [point["y"] for point in points if point["column"] == names[0]]
     assert len(rates) == 5
     assert 0 < max(rates) <= 2

@@ -132,7 +132,7 @@ pub unsafe extern "C" fn whimbrel_get_repair(
     })
 }
 
-fn converted_repair(RepairCounts { sent, received, budget }: RepairCounts) -> whimbrel_repair {
+fn converted_repair(RepairCounts { sent, received, budget, .. }: RepairCounts) -> whimbrel_repair {
     whimbrel_repair {
         repeats_sent: sent.repeats,
         coded_sent: sent.parity + sent.surplus,

@@ -409,6 +409,16 @@ fn processes_with(mark: &str) -> usize {
 }
 
 #[test]
+fn a_command_that_ends_before_the_main_one_is_named() {
+    let Some(directory) = directory() else { return };
+    let end = "server=sleep 60 & exit 3";
+    let child = command(&directory, &["two.toml", "--wait", "0s", "--end", end, "--", "sleep", "2"]).spawn();
+    let output = finish(child.expect("it starts"));
+    let told = "the command at server has ended with the exit code 3";
+    assert_eq!(stderr(&output).matches(told).count(), 1, "{output:?}");
+}
+
+#[test]
 fn nothing_is_left_after_an_end_an_interruption_and_a_kill() {
     let Some(directory) = directory() else { return };
     let before = host();

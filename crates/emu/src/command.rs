@@ -49,6 +49,7 @@ pub struct Running {
     child: Child,
     process: OwnedFd,
     status: Option<ExitStatus>,
+    is_told: bool,
 }
 
 impl Running {
@@ -81,7 +82,7 @@ impl Running {
         unsafe { command.pre_exec(move || entry.enter()) };
         let child = command.spawn().map_err(failed)?;
         let process = process_descriptor(child.id()).map_err(failed)?;
-        Ok(Self { child, process, status: None })
+        Ok(Self { child, process, status: None, is_told: false })
     }
 
     /// Becomes readable when the program ends.
@@ -95,6 +96,13 @@ impl Running {
             self.status = self.child.try_wait().ok().flatten();
         }
         self.status
+    }
+
+    /// The exit code of a program that has ended, once.
+    pub(crate) fn newly_ended(&mut self) -> Option<i32> {
+        let code = self.exit_code().filter(|_| !self.is_told)?;
+        self.is_told = true;
+        Some(code)
     }
 
     /// The exit code as shells have it: 128 and the number of a signal that ended the program.

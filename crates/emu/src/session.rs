@@ -90,6 +90,11 @@ pub trait Observer {
         Ok(())
     }
 
+    /// The command at the node with that index in [`Plan::nodes`] has ended before the main one.
+    fn command_ended(&mut self, node: usize, exit_code: i32) {
+        let _ = (node, exit_code);
+    }
+
     /// `true` if the emulation is to end.
     fn is_interrupted(&self) -> bool {
         false
@@ -367,6 +372,9 @@ fn run(
         if now >= observed {
             observed = now + OBSERVED;
             observer.observe(driver).map_err(EmulateError::system("writing a capture"))?;
+            if ending.is_none() {
+                tell_of_ends(settings, &mut programs[1..], observer);
+            }
         }
         if ending.is_none() {
             let reason = if observer.is_interrupted() {
@@ -380,6 +388,14 @@ fn run(
             && let Some(signal) = escalation.due(now)
         {
             programs.iter_mut().for_each(|program| program.signal(signal));
+        }
+    }
+}
+
+fn tell_of_ends(settings: &Settings, others: &mut [Running], observer: &mut dyn Observer) {
+    for (command, program) in settings.others.iter().zip(others) {
+        if let Some(code) = program.newly_ended() {
+            observer.command_ended(command.node, code);
         }
     }
 }

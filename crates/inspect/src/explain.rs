@@ -135,6 +135,13 @@ pub struct Interval {
     pub halt: Option<Halt>,
 }
 
+impl Interval {
+    /// The time that remains of the interval if its packets were delivered at that rate per second.
+    fn silence(&self, usual: Option<f64>) -> f64 {
+        usual.map_or(0.0, |usual| (self.length_s - self.delivered / usual).max(0.0))
+    }
+}
+
 /// An interruption.
 #[derive(Clone, Copy, Debug)]
 struct Interruption {
@@ -146,6 +153,15 @@ struct Interruption {
     missing: f64,
     full_at: Option<f64>,
     is_over: bool,
+}
+
+impl Interruption {
+    /// Ends in an interval with data, in the share of it that `usual` packets a second leave.
+    fn end(&mut self, interval: &Interval, usual: Option<f64>) {
+        if !std::mem::replace(&mut self.is_over, true) {
+            self.to += interval.silence(usual);
+        }
+    }
 }
 
 /// Explains a direction of a connection, interval by interval.
@@ -176,12 +192,13 @@ impl Explainer {
         let lost: f64 = interval.lost.iter().sum();
         if delivered > 0.0 {
             self.has_begun = true;
+            let usual = self.usual();
             let Some(one) = &mut self.interruption else { return };
-            one.is_over = true;
             // Losses of the interval that ends it belong to it.
-            if at_s - length_s <= one.to + length_s / 2.0 {
+            if !one.is_over {
                 one.missing += lost;
             }
+            one.end(interval, usual);
             let is_full = interval.delivered_bps.is_some_and(|rate| rate >= FULL * one.rate_before);
             if one.full_at.is_none() && is_full {
                 one.full_at = Some(at_s - length_s);
@@ -204,15 +221,26 @@ impl Explainer {
         }
         let carrying = self.window.iter().filter(|each| each.delivered > 0.0);
         let rates: Vec<f64> = carrying.filter_map(|each| each.delivered_bps).collect();
+        let last = self.window.back().filter(|last| last.delivered > 0.0);
+        let before = last.map_or(0.0, |last| last.silence(self.usual()));
+        let lost_before = last.filter(|_| before > 0.0).map_or(0.0, |last| last.lost.iter().sum());
         self.interruption = Some(Interruption {
-            from: at_s - length_s,
+            from: at_s - length_s - before,
             to: at_s,
             rate_before: rates.iter().sum::<f64>() / rates.len().max(1) as f64,
             halt: interval.halt,
-            missing: lost,
+            missing: lost + lost_before,
             full_at: None,
             is_over: false,
         });
+    }
+
+    /// Packets a second of late, without the last interval with data: an interruption may have begun in it.
+    fn usual(&self) -> Option<f64> {
+        let carrying = self.window.iter().filter(|each| each.delivered > 0.0).rev().skip(1);
+        let (time, packets) = carrying
+            .fold((0.0, 0.0), |(time, packets), each| (time + each.length_s, packets + each.delivered));
+        (packets > 0.0).then(|| packets / time)
     }
 
     /// The least time without data that counts, with the spacing of late.
@@ -230,7 +258,7 @@ impl Explainer {
             let is_long = one.to - one.from >= self.least_gap();
             if is_long && !one.is_over {
                 let why = one.halt.map_or("nothing arrives", Halt::now);
-                return format!("no data since {:.2} s: {why}", one.from);
+                return format!("no data since {:.1} s: {why}", one.from);
             }
             if is_long {
                 let gap = GapReport {

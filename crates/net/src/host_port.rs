@@ -140,7 +140,9 @@ impl FromStr for HostPort {
         let number = |port: &str| port.parse().ok().filter(|_| port.bytes().all(|it| it.is_ascii_digit()));
         let port = port.map(|port| number(port).ok_or_else(wrong)).transpose()?;
         let is_wrong = |it: char| it.is_whitespace() || it.is_control() || "[]@/".contains(it);
-        if (host.is_empty() && !has_port) || host.contains(is_wrong) || host.ends_with('%') {
+        // Not a port alone, although the system's resolver takes a number for an IPv4 address.
+        let is_number = !host.is_empty() && host.bytes().all(|it| it.is_ascii_digit());
+        if (host.is_empty() && !has_port) || is_number || host.contains(is_wrong) || host.ends_with('%') {
             return Err(wrong());
         }
         Ok(Self { host, port })

@@ -77,6 +77,8 @@ pub struct RepairCounts {
     pub received: ReceiverCounts,
     /// Age up to which this end sends a datagram: the latency, less the queueing delay of the path.
     pub budget: Duration,
+    /// The same at the next report, if the queue grows as it did between the last two.
+    pub prospect: Duration,
 }
 
 /// The layers below repair: the connection, and security if there is one.
@@ -389,8 +391,9 @@ impl<E: Clone> Ends<E> {
     }
 
     fn counts(&self) -> RepairCounts {
-        let Self { sender, receiver, .. } = self;
-        RepairCounts { sent: sender.counts(), received: receiver.counts(), budget: sender.budget() }
+        let (sender, received) = (&self.sender, self.receiver.counts());
+        let (budget, prospect) = (sender.budget(), sender.prospect());
+        RepairCounts { sent: sender.counts(), received, budget, prospect }
     }
 
     /// Room for the application's data in a datagram of that size.

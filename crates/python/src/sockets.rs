@@ -410,7 +410,7 @@ fn measured<'py>(py: Python<'py>, snapshot: &ConnectionSnapshot) -> PyResult<Bou
 }
 
 fn repaired(py: Python<'_>, counts: RepairCounts) -> PyResult<Bound<'_, PyDict>> {
-    let RepairCounts { sent, received, budget } = counts;
+    let RepairCounts { sent, received, budget, .. } = counts;
     let fields = PyDict::new(py);
     fields.set_item("repeats_sent", sent.repeats)?;
     fields.set_item("coded_sent", sent.parity + sent.surplus)?;

@@ -2,7 +2,7 @@
 //!
 //! Congestion control allows what the path carries, and on most paths learns that it is less when a queue
 //! overflows: seconds after the first frame was late. With repair, reports state how much of the latency the
-//! queue on the path takes. An encoder that follows the rate keeps that queue short.
+//! queue on the path takes, and how fast it grows. An encoder that follows the rate keeps that queue short.
 
 use whimbrel_units::Duration;
 

@@ -371,7 +371,7 @@ impl<'a> Engine<'a> {
     }
 
     fn room(&self, view: &View) -> Option<Room> {
-        let known = self.options.latency.zip(view.budget).zip(view.delivered_bps);
+        let known = self.options.latency.zip(view.prospect).zip(view.delivered_bps);
         known.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps })
     }
 

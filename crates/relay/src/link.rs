@@ -42,6 +42,8 @@ pub(super) struct View {
     pub(super) repair: Option<RepairView>,
     /// Age up to which a datagram that is sent arrives in time, where repair limits the latency.
     pub(super) budget: Option<Duration>,
+    /// The same at the next report, if the queue on the path grows as it does now.
+    pub(super) prospect: Option<Duration>,
     /// The rate at which this end's data arrives, by the peer's reports, in bit/s.
     pub(super) delivered_bps: Option<f64>,
 }
@@ -164,6 +166,7 @@ impl Link {
         view.observed.withdrawn += counts.map_or(0, |counts| counts.sent.dropped);
         view.repair = counts.map(RepairView::from);
         view.budget = counts.map(|counts| counts.budget);
+        view.prospect = counts.map(|counts| counts.prospect);
         Some(view)
     }
 }
@@ -199,6 +202,7 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         paths: Vec::new(),
         repair: None,
         budget: None,
+        prospect: None,
         delivered_bps: snapshot.sender.receive_rate.map(DataRate::as_bits_per_second),
     }
 }
@@ -229,6 +233,7 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         paths,
         repair: None,
         budget: None,
+        prospect: None,
         delivered_bps: None,
     }
 }

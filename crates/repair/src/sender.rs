@@ -172,6 +172,14 @@ impl Sender {
         self.flight.budget().map_or(latency, |budget| budget.clamp(latency / 4, latency))
     }
 
+    /// The [budget](Self::budget) of the next report, if the queue grows as it did between the last two:
+    /// known reports earlier than the budget, which is an average, and less certain.
+    #[must_use]
+    pub fn prospect(&self) -> Duration {
+        let latency = self.config.latency;
+        self.flight.prospect().map_or(latency, |prospect| prospect.min(latency))
+    }
+
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.
     pub fn set_granted_rate(&mut self, now: Instant, rate: Option<DataRate>) {
         self.grant.set(now, rate);

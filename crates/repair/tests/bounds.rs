@@ -19,6 +19,8 @@ fn the_least_overhead_is_within_15_percent_of_the_bound() {
         ("8 %, audio, 50, 150", 10_000),
         // A fade of two or three packets, whose repeats wait for its end.
         ("fade 50 ms, audio, 20, 100", 4_000),
+        // Frames lost in a row, each of which was asked for when it was due.
+        ("20 %, audio, 50, 150", 10_000),
         // Two plans of which the cheaper one nearly meets the target.
         ("1 %, audio, 50, 100", 20_000),
     ];

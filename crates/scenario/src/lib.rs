@@ -89,9 +89,9 @@ pub use link::{Event, Link};
 pub use network::Network;
 use place::{Layout, Mobility};
 pub use plan::{
-    CellularPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, HostPlan, LinkPlan,
-    Movement, Note, Plan, RandomStart, RoutePlan, RoutingPlan, StationPlan, TerminalPlan, TrafficPlan,
-    WifiPlan,
+    CellularPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, HostPlan, LinkCapacity,
+    LinkPlan, Movement, Note, Plan, RandomStart, RoutePlan, RoutingPlan, StationPlan, TerminalPlan,
+    TrafficPlan, WifiPlan,
 };
 use quantity::Time;
 pub use route::Route;

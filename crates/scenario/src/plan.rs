@@ -1,5 +1,6 @@
 //! A scenario made ready to run: copies made, names resolved, files read, everything checked.
 
+mod capacity;
 mod cells;
 mod channels;
 mod delay_variation;
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
 
+pub use capacity::LinkCapacity;
 pub use cells::{CellularPlan, TerminalPlan};
 pub use flows::{FlowPlan, TrafficPlan};
 pub use handovers::{Gap, HandoverPlan};
@@ -207,26 +209,12 @@ impl<P: TransportPlan> Plan<P> {
         start: Instant,
         end: Instant,
     ) -> DataRate {
-        let mut up = true;
-        let mut rate = None;
-        let mut from = Instant::ZERO;
-        let mut bits = 0.0;
-        let changes = events.iter().filter(|event| event.link == link && event.at < end);
-        let mut add = |from: Instant, to: Instant, up: bool, rate: Option<DataRate>| {
-            let from = from.max(start);
-            if up && from < to {
-                let mean = rate.unwrap_or_else(|| self.links[link].mean_rate_for(seed, from, to));
-                bits += mean.as_bits_per_second() * (to - from).as_secs_f64();
-            }
-        };
-        for event in changes {
-            add(from, event.at, up, rate);
-            from = event.at;
-            up = event.up.unwrap_or(up);
-            rate = event.rate.or(rate);
-        }
-        add(from, end, up, rate);
-        DataRate::from_bits_per_second(bits / (end - start).as_secs_f64())
+        self.capacity(link, events, seed).between(start, end)
+    }
+
+    /// The capacity of a link in a run with this seed, with the rate changes and interruptions among `events`.
+    pub fn capacity<'a>(&'a self, link: usize, events: &'a [EventPlan], seed: u64) -> LinkCapacity<'a> {
+        LinkCapacity::new(&self.links[link], events.iter().filter(|event| event.link == link).collect(), seed)
     }
 }
 

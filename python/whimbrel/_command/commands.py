@@ -20,9 +20,10 @@ from whimbrel._reproduce import reproduce as paper_runs
 from whimbrel._reproduce import sweep as sweep_runs
 from whimbrel._reproduce.evaluation import CLAIMS
 from whimbrel._reproduce.paper import Paper
-from whimbrel._reproduce.plan import Plan, read_plans
+from whimbrel._reproduce.plan import Plan, folder_of_results, read_plans
 from whimbrel._reproduce.reproduce import Options
 from whimbrel._values.printed import counted
+from whimbrel._values.sheet import read_sheet
 from whimbrel._values.statistics import N_BASE, RELATIVE_ERROR, Precision
 from whimbrel.errors import InputError
 
@@ -152,6 +153,7 @@ def sweep(arguments: Sequence[str]) -> int:
         "table": str(given.out / name / f"{sweep_runs.TABLE}.csv"),
         "runs": str(given.out / name / sweep_runs.RUNS),
         **({"parquet": str(given.out / name / sweep_runs.RUNS_PARQUET)} if given.parquet else {}),
+        **_figures(given.out / name, given.figures, as_json=given.json),
         "report": str(index),
     }
     if given.json:
@@ -181,6 +183,8 @@ def report(arguments: Sequence[str]) -> int:
     extras.check("charts", "whimbrel report")
     if not given.directory.is_dir():
         raise InputError(f"{given.directory} is not a directory")
+    if whole := folder_of_results(given.directory):
+        raise InputError(f"{given.directory} is a part of the results in {whole}: whimbrel report {whole}")
     with output.claimed(given.directory):
         index = rebuild.rebuild(given.directory, formats=given.figures)
     _say({"report": str(index)}, as_json=given.json)
@@ -238,6 +242,22 @@ def _formats(text: str) -> tuple[str, ...]:
             f"{unknown[0]!r} is no format of figures, expected some of {','.join(figures.FORMATS)}"
         )
     return tuple(kind for kind in figures.FORMATS if kind in given)
+
+
+def _figures(directory: Path, formats: Sequence[str], *, as_json: bool) -> dict[str, str | list[str]]:
+    """The files of the figures of a sweep: a list, or a pattern such as `out/sweep-{goodput,delay}.svg`."""
+    names = read_sheet(directory, sweep_runs.TABLE).about["charts"]
+    if not names:
+        return {}
+    if as_json:
+        return {"figures": [str(directory / f"{name}.{kind}") for name in names for kind in formats]}
+    charts = _choice([name.removeprefix(f"{sweep_runs.TABLE}-") for name in names])
+    return {"figures": f"{directory}/{sweep_runs.TABLE}-{charts}.{_choice(formats)}"}
+
+
+def _choice(parts: Sequence[str]) -> str:
+    """A pattern of the shell for any of some parts of a name."""
+    return parts[0] if len(parts) == 1 else f"{{{','.join(parts)}}}"
 
 
 def _options(given: argparse.Namespace) -> Options:

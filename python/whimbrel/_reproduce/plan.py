@@ -102,6 +102,13 @@ def read_plans(out: Path) -> dict[str, list[Plan]]:
     return found
 
 
+def folder_of_results(group: Path) -> Path | None:
+    """The folder that `--out` named, from the folder of one paper or sweep in it; None for another folder."""
+    if not any((group / RECORDS).glob(f"*{_SUFFIX}")):
+        return None
+    return group.parent if group.name and group.name != ".." else group / ".."
+
+
 def results(records: Records, keys: Sequence[str]) -> list[Result]:
     """The results of the given records.
 

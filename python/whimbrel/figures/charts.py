@@ -8,7 +8,7 @@ The mouse wheel scrolls the page.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from whimbrel._values.sheet import UNBOUNDED, Bounds, Metric, SheetData
@@ -186,6 +186,8 @@ def series(
     *,
     marks: Mapping[str, float] | None = None,
     within: Bounds = UNBOUNDED,
+    about: Sequence[str] = (),
+    below: Collection[str] = (),
 ) -> Chart:
     """Curves over time or another quantity.
 
@@ -196,6 +198,8 @@ def series(
         y_title: with its unit.
         marks: labelled vertical lines, such as a handover, by position on x.
         within: the values of y that are possible; the axis does not go beyond.
+        about: lines below the title.
+        below: keys of curves that the others cover.
     """
     keys = list(data)
     curves_ = {
@@ -204,7 +208,8 @@ def series(
     }
     records = [
         {"column": name, "x": x, "y": None if math.isnan(y) else y}
-        for name, curve in curves_.items()
+        # A curve covers those before it.
+        for name, curve in sorted(curves_.items(), key=lambda each: each[0] not in below)
         for x, y in curve
     ]
     domain = axes.span([*(x for curve in curves_.values() for x, _ in curve), *(marks or {}).values()])
@@ -212,7 +217,7 @@ def series(
     scale = axes.value_scale(numbers, within, zero=True)
     return {
         "$schema": _SCHEMA,
-        "title": chart_text.titled(title, []),
+        "title": chart_text.titled(title, about),
         "description": chart_text.describe_series(title, curves_, marks or {}),
         "width": _WIDTH,
         "height": 280,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whimbrel._base import extras, options, output
 from whimbrel._base.terminal import markup, print_line
-from whimbrel.packing import described, making, run_tables, verifying
+from whimbrel.packing import described, making, run_tables, tables, verifying
 from whimbrel.packing.described import Publication
 from whimbrel.packing.verifying import CONFIRMED, Checked, Wish
 
@@ -75,6 +75,7 @@ def pack(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     options.find_papers(given)
     extras.check("charts", "whimbrel pack")
+    tables.check_parquet("whimbrel pack")
     target = given.to or Path(f"{given.results[0].resolve().name}{making.SUFFIX}")
     with tempfile.TemporaryDirectory(prefix="whimbrel-") as work:
         results = [

@@ -11,7 +11,7 @@ from typing import Any
 from whimbrel._base import documents, paper_folders
 from whimbrel._campaigns import times
 from whimbrel._reproduce import evaluation, kept_scenario, paper, rebuild, sweep
-from whimbrel._reproduce.plan import RECORDS, Plan, read_plans
+from whimbrel._reproduce.plan import RECORDS, Plan, folder_of_results, read_plans
 from whimbrel._reproduce.reproduce import Options
 from whimbrel._simulate.records import Records
 from whimbrel.errors import InputError, PaperError
@@ -71,6 +71,8 @@ def read(out: Path, name: str = "") -> Contents:
         PaperError: a plan is damaged, a record is missing, or a paper is not known.
     """
     groups = read_plans(out) if out.is_dir() else {}
+    if not groups and (whole := folder_of_results(out)):
+        raise InputError(f"{out} is a part of the results in {whole}: whimbrel pack {whole}")
     if not groups:
         hint = "; --scenario FILE names that of a run" if (out / "flows.csv").is_file() else ""
         raise InputError(f"{out} holds no results of `whimbrel reproduce` or `whimbrel sweep`{hint}")

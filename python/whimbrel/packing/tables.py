@@ -14,6 +14,7 @@ from whimbrel._reproduce import evaluation, paper, sweep
 from whimbrel._reproduce.plan import Plan
 from whimbrel._show.sheet import Sheet
 from whimbrel._values.sheet import replace_text
+from whimbrel.errors import UsageError
 from whimbrel.packing.contents import Contents, is_sweep
 
 
@@ -28,6 +29,21 @@ def write(contents: Contents, folder: Path) -> None:
                 path = folder / group / f"{name}.csv"
                 replace_text(path, text)
                 path.with_suffix(".parquet").write_bytes(parquet(path))
+
+
+def check_parquet(purpose: str) -> None:
+    """Checks before long work that this build writes Parquet.
+
+    Args:
+        purpose: the subject of the error's sentence, such as `whimbrel pack`.
+
+    Raises:
+        UsageError: the build has no Parquet, as the first build of a source tree.
+    """
+    try:
+        compiled.core().parquet("check", {"number": np.zeros(1)})
+    except ValueError as error:
+        raise UsageError(f"{purpose} needs Parquet: {error}") from error
 
 
 def parquet(path: Path) -> bytes:

@@ -80,11 +80,11 @@ fn losses_are_forgotten_with_the_window() {
 fn an_interruption_is_stated_while_it_lasts_and_for_a_while_after() {
     let mut explainer = Explainer::default();
     after(&mut explainer, [0.0, 8.0], |_| {});
-    assert_eq!(after(&mut explainer, [8.0, 10.0], silent), "no data since 8.00 s: the link is down");
+    assert_eq!(after(&mut explainer, [8.0, 10.0], silent), "no data since 8.0 s: the link is down");
     after(&mut explainer, [10.0, 12.5], silent);
     let half = |interval: &mut Interval| interval.delivered_bps = Some(0.6e6);
     let text = after(&mut explainer, [12.5, 14.0], half);
-    let gap = "no data from 8.00 to 12.50 s: the link was down; 450 packets missing";
+    let gap = "no data from 8.0 to 12.5 s: the link was down; 450 packets missing";
     assert_eq!(text, format!("{gap}; the full rate is not back yet"));
     let text = after(&mut explainer, [14.0, 15.0], |_| {});
     assert_eq!(text, format!("{gap}; full rate since 14.0 s"));
@@ -117,7 +117,32 @@ fn an_interruption_without_losses_states_its_times_and_the_return_of_the_rate() 
             ..usual(at_s)
         });
     }
-    assert_eq!(text, "no data from 8.00 to 12.60 s: the link was down; full rate since 14.1 s");
+    assert_eq!(text, "no data from 8.0 to 12.6 s: the link was down; full rate since 14.1 s");
+}
+
+/// Intervals of half a second show when a second without data began and ended, by their share of the rate.
+#[test]
+fn an_interruption_begins_and_ends_within_intervals() {
+    let mut explainer = Explainer::default();
+    let mut text = String::new();
+    for half in 1..=20 {
+        let at_s = f64::from(half) / 2.0;
+        let delivered = match half {
+            13 => 22.0,
+            14 => 0.0,
+            15 => 26.0,
+            _ => 50.0,
+        };
+        let lost = 50.0 - delivered;
+        let mut interval = Interval { delivered, length_s: 0.5, offered: Some(50.0), ..usual(at_s) };
+        interval.lost[Cause::Down as usize] = lost;
+        interval.delivered_bps = Some(delivered * 24e3);
+        text = explainer.push(&interval);
+        if half == 14 {
+            assert_eq!(text, "no data since 6.2 s: nothing arrives");
+        }
+    }
+    assert_eq!(text, "no data from 6.2 to 7.2 s; 102 packets missing; full rate since 7.5 s");
 }
 
 #[test]
@@ -141,7 +166,7 @@ fn one_packet_per_interval_may_miss_some() {
     after(&mut explainer, [0.0, 5.0], slow);
     let text = after(&mut explainer, [5.0, 6.0], none);
     assert!(text.starts_with("everything arrives"), "{text}");
-    assert_eq!(after(&mut explainer, [6.0, 8.0], none), "no data since 5.00 s: nothing arrives");
+    assert_eq!(after(&mut explainer, [6.0, 8.0], none), "no data since 5.0 s: nothing arrives");
 }
 
 #[test]

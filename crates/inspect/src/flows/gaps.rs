@@ -67,13 +67,15 @@ impl GapReport {
     }
 
     /// The same with the reason, and while the stream goes on (`is_live`):
-    /// `no data from 8.00 to 12.60 s: the link was down; full rate since 14.1 s`.
+    /// `no data from 8.0 to 12.6 s: the link was down; full rate since 14.1 s`.
     pub(crate) fn explained(&self, reason: Option<&str>, is_live: bool) -> String {
         let packets = |count: u64| match count {
             1 => "one packet".to_owned(),
             count => format!("{count} packets"),
         };
-        let mut text = format!("no data from {:.2} to {:.2} s", self.from_s, self.to_s);
+        // An observer of a live stream knows the packets of intervals, not the time of each.
+        let digits = if is_live { 1 } else { 2 };
+        let mut text = format!("no data from {:.digits$} to {:.digits$} s", self.from_s, self.to_s);
         if self.packets > 0 {
             text += &format!(" but {}", packets(self.packets));
         }

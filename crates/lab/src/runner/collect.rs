@@ -19,7 +19,7 @@ use crate::metrics::{
     cause_name, seconds,
 };
 use crate::record::{Record, Table};
-use crate::scenario::{Note, TrafficPlan};
+use crate::scenario::{FlowPlan, LinkCapacity, Note, TrafficPlan};
 pub(crate) use associations::associating;
 pub(super) use cells::gaps as cell_gaps;
 pub(super) use channels::usage as channel_usage;
@@ -384,11 +384,32 @@ fn intervals(run: &Run<'_>) -> Table {
         table.floats("jitter_s", rows().map(|row| number(row.jitter)));
     }
     table.integers("queue_packets", rows().map(|row| row.queue));
+    if let Some(capacities) = varying_capacities(run) {
+        table.floats(
+            "capacity_bps",
+            rows().map(|row| {
+                let capacity = capacities[row.flow].as_ref();
+                let mean =
+                    capacity.map(|capacity| capacity.between(row.end.saturating_sub(row.length), row.end));
+                mean.map_or(f64::NAN, DataRate::as_bits_per_second)
+            }),
+        );
+    }
     if run.records_freezing() {
         table.floats("receive_rate_bps", rows().map(|row| row.estimate.receive_rate));
         table.words("freeze", rows().map(|row| row.estimate.freeze));
     }
     table
+}
+
+/// The capacity of each flow's bottleneck, if one of them varies.
+fn varying_capacities<'a>(run: &'a Run<'_>) -> Option<Vec<Option<LinkCapacity<'a>>>> {
+    let capacity = |flow: &FlowPlan| {
+        let link = flow.path[flow.bottleneck?];
+        Some(run.plan.capacity(link, &run.events, run.seed))
+    };
+    let capacities: Vec<_> = run.plan.flows.iter().map(capacity).collect();
+    capacities.iter().flatten().any(LinkCapacity::varies).then_some(capacities)
 }
 
 /// The rows of all flows in the order of time, and of flows where times are equal.

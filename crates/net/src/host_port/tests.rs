@@ -30,6 +30,8 @@ fn a_port_may_follow_a_name_or_an_address() {
         assert_eq!(parsed(text), Ok((host.to_owned(), port)), "{text}");
     }
     for wrong in [
+        "5004",
+        "5004:5004",
         "",
         "host:",
         "host:65536",

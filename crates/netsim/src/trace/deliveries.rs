@@ -88,6 +88,19 @@ impl DeliveryTrace {
         let bytes = self.stamps.len() as f64 * f64::from(Self::OPPORTUNITY);
         DataRate::from_bytes_per_second(bytes / self.period().as_secs_f64())
     }
+
+    /// Mean rate of the link after the time `from` and up to `to`.
+    pub fn mean_rate_between(&self, from: Instant, to: Instant) -> DataRate {
+        let bytes = (self.opportunities(to) - self.opportunities(from)) as f64 * f64::from(Self::OPPORTUNITY);
+        DataRate::from_bytes_per_second(bytes / (to - from).as_secs_f64())
+    }
+
+    /// The opportunities up to a time.
+    fn opportunities(&self, until: Instant) -> u64 {
+        let millis = until.as_nanos() / NANOS_PER_MILLI;
+        let (repetitions, within) = (millis / self.period, millis % self.period);
+        repetitions * self.stamps.len() as u64 + self.stamps.partition_point(|&stamp| stamp <= within) as u64
+    }
 }
 
 /// Position of a link in its trace.

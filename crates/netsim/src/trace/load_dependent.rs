@@ -84,6 +84,11 @@ impl LoadDependentTrace {
         self.heavy.mean_rate()
     }
 
+    /// Mean rate of the recording of long bursts after the time `from` and up to `to`.
+    pub fn mean_rate_between(&self, from: Instant, to: Instant) -> DataRate {
+        self.heavy.mean_rate_between(from, to)
+    }
+
     /// The time after which the longer of the two recordings starts again.
     pub fn period(&self) -> Duration {
         self.heavy.period().max(Duration::from_nanos(self.light_period()))

@@ -209,6 +209,18 @@ fn a_packet_is_spread_over_the_steps_it_meets() {
 }
 
 #[test]
+fn a_part_of_a_mahimahi_trace_has_its_own_rate() {
+    let trace = DeliveryTrace::from_millis(vec![1, 1, 4]).unwrap();
+    let rate = |from, to| trace.mean_rate_between(Instant::from_millis(from), Instant::from_millis(to));
+    assert_eq!(rate(0, 4), trace.mean_rate());
+    assert_eq!(rate(0, 1), mbit(24.0));
+    assert_eq!(rate(1, 3), mbit(0.0));
+    // The last opportunity, and two of the second turn.
+    assert_eq!(rate(3, 5), mbit(18.0));
+    assert_eq!(rate(1, 4_001), trace.mean_rate());
+}
+
+#[test]
 fn a_trace_that_ends_without_a_rate_never_delivers() {
     let mut cursor = StepCursor::new(RateSteps::parse("0 1\n1 0\n", AtEnd::Hold).unwrap());
     assert_eq!(cursor.departure(Instant::from_millis(900), 1e6), Instant::FAR_FUTURE);
@@ -238,6 +250,9 @@ proptest! {
         let stamps = times.iter().copied().chain([times[times.len() - 1] + 3]).collect();
         let trace = DeliveryTrace::from_millis(stamps).unwrap();
         prop_assert_eq!(trace.started_at(shift).mean_rate(), trace.mean_rate());
+        let later = now + Duration::from_millis(50);
+        let between = trace.started_at(shift).mean_rate_between(now, later);
+        prop_assert_eq!(between, trace.mean_rate_between(now + shift, later + shift));
         let (mut early, mut late) = (DeliveryCursor::new(trace.started_at(shift)), DeliveryCursor::new(trace));
         for &size in &sizes {
             prop_assert_eq!(early.departure(now, size) + shift, late.departure(now + shift, size));

@@ -4,6 +4,7 @@
 //!   after the time by which the path was seen to reorder packets.
 //! - By time: when the rest of a frame, or the next frame, should have arrived.
 //! - When an answer is complete and more is missing, or when it should be: one round trip after the report.
+//! - At the beginning of a frame if the delay has grown: encoders have to send less.
 //! - Otherwise rarely, for the sender's estimates, and a few times after the last arrival.
 //!
 //! A sender that pauses gets no reports. Data that was asked for is expected for the latency, and further
@@ -16,12 +17,15 @@ use whimbrel_units::{Duration, Instant};
 use crate::channel::Cause;
 use crate::fecframe::Esi;
 use crate::lateness::Lateness;
-use crate::wire::{AduHeader, Answer, Report};
+use crate::wire::{AduHeader, Report};
 
+mod answers;
 mod copies;
+mod growth;
 mod symbols;
 
 use copies::Copies;
+use growth::Growth;
 pub(super) use symbols::Original;
 use symbols::{Arriving, Asking, Awaited, Gap, MOST_AWAITED};
 
@@ -57,6 +61,7 @@ pub(super) struct Feedback {
     newest: Option<(Esi, Instant)>,
     /// The timestamp of the newest original.
     newest_time: u32,
+    growth: Growth,
     /// Bit i: the symbol `arrivals_end - 1 - i` arrived.
     arrivals: u128,
     arrivals_end: Esi,
@@ -89,6 +94,8 @@ pub(super) struct Feedback {
     rare_left: u8,
     copies: Copies,
     silent: u32,
+    /// When the first of them was due.
+    silent_from: Instant,
     last: Option<Instant>,
     since: u32,
     number: u8,
@@ -107,6 +114,7 @@ impl Feedback {
             cause: Cause::Unknown,
             newest: None,
             newest_time: 0,
+            growth: Growth::default(),
             arrivals: 0,
             arrivals_end: first,
             arriving: None,
@@ -130,6 +138,7 @@ impl Feedback {
             rare_left: 0,
             copies: Copies::default(),
             silent: 0,
+            silent_from: Instant::ZERO,
             last: None,
             since: 0,
             number: 0,
@@ -171,7 +180,7 @@ impl Feedback {
             self.newest_time = header.time;
         }
         self.since += 1;
-        self.silent = 0;
+        let silent = core::mem::take(&mut self.silent);
         let is_end = header.is_last || header.count.is_some_and(|count| header.index == count - 1);
         self.note_frame(now, esi, header, is_end);
         let is_gap = esi.since(before) > 0;
@@ -180,6 +189,10 @@ impl Feedback {
                 self.gaps.pop_front();
             }
             self.gaps.push_back(Gap { first: before, end: esi, noticed: now });
+            let (from, interval, wait) =
+                (self.silent_from, self.expected_interval(), self.round_trip + self.margin());
+            let asked = (1..silent).map(|frame| from + interval * u64::from(frame));
+            Awaited::remember_frames(&mut self.awaited, (before, esi), asked.map(|at| (at, at + wait)), now);
         }
         let first = esi.plus(u32::from(header.index).wrapping_neg());
         // The beginning of the frame shows that what came before is lost, and what arrives after a longer
@@ -190,6 +203,10 @@ impl Feedback {
             } else if esi.since(before) >= LONG_GAP {
                 self.report_at(now + self.lateness.wait());
             }
+        }
+        // Between frames, so that one of many packets, which wait for each other, is no queue of others.
+        if header.index == 0 && self.growth.is_news(now, header.time, self.latency) {
+            self.report_at(now);
         }
         if is_end && misses_in_frame && !header.has_parity {
             self.ask(first, esi, now + self.lateness.wait());
@@ -322,41 +339,6 @@ impl Feedback {
         self.report_at(at);
     }
 
-    /// A packet of an answer arrived.
-    pub(super) fn on_answer(&mut self, now: Instant, answer: Answer) {
-        let is_newer = |than: u8| answer.number.wrapping_sub(than) as i8 > 0 || than == 0;
-        if is_newer(self.partial) {
-            // A later answer: the one before is complete.
-            self.answer = self.partial;
-            self.partial = answer.number;
-            self.measure(now, answer.report);
-        }
-        if answer.number != self.partial {
-            return;
-        }
-        self.answer_due = Some(now + MARGIN * 2 + self.jitter);
-        if answer.is_last {
-            self.answer = answer.number;
-            self.answer_due = None;
-            // Symbols of this answer still missing can be asked for again.
-            let (number, reported) = self.sent[usize::from(answer.report) % 16];
-            if number == answer.report {
-                let answered = self.awaited.iter_mut().filter(|awaited| awaited.reported <= reported);
-                answered.for_each(|awaited| awaited.due = now);
-            }
-        }
-    }
-
-    fn measure(&mut self, now: Instant, report: u8) {
-        let (number, at) = self.sent[usize::from(report) % 16];
-        if report == 0 || number != report {
-            return;
-        }
-        let sample = now - at;
-        self.round_trip = if self.is_measured { (self.round_trip * 7 + sample) / 8 } else { sample };
-        self.is_measured = true;
-    }
-
     /// Datagrams were given up: the sender is told with the next report, at once.
     pub(super) fn on_lost(&mut self) {
         (self.rare_due, self.rare_left) = (Some(Instant::ZERO), RARE);
@@ -385,6 +367,9 @@ impl Feedback {
         let frame = self.frame_due.is_some_and(|due| due <= now);
         if frame {
             self.silent += 1;
+            if self.silent == 1 {
+                self.silent_from = now;
+            }
             self.ask(self.arrivals_end, self.arrivals_end, now);
             // The next one is expected an interval later.
             let interval = self.expected_interval();
@@ -451,6 +436,7 @@ impl Feedback {
         if let Some((newest, at)) = self.newest {
             (report.echo, report.hold) = (Some(newest), now - at);
             let due = due(self.newest_time).unwrap_or(at);
+            self.growth.on_report(at, self.newest_time);
             report.lead = due.as_nanos().wrapping_sub(at.as_nanos()).cast_signed();
         }
         report.is_overdue = core::mem::take(&mut self.is_overdue);

@@ -135,6 +135,12 @@ impl Flight {
     pub(super) fn budget(&self) -> Option<Duration> {
         self.reported.budget
     }
+
+    /// The same for the next report, if the queue grows as it did between the last two.
+    pub(super) fn prospect(&self) -> Option<Duration> {
+        self.reported.prospect
+    }
+
     /// The time of a round, from one answer to the next. The receiver awaits an answer for as long as its
     /// arrivals vary before it asks again, so that the mean variation is too little, as for a retransmission
     /// timeout (RFC 6298, Section 2). With four variations and four reports instead of one and two, 34

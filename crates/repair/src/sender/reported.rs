@@ -10,6 +10,10 @@ pub(super) struct Reported {
     pub(super) newest: Option<Report>,
     /// Smoothed age up to which a packet could have been sent to arrive in time; `None` until a report.
     pub(super) budget: Option<Duration>,
+    /// The same for the next report, if the queue grows as it did between the last two. Without the average,
+    /// which knows of a queue three reports later: each takes longer than the last while the queue grows.
+    pub(super) prospect: Option<Duration>,
+    latest: Option<Duration>,
     /// Packets sent until then are known or lost, by the newest report.
     pub(super) horizon: Option<Instant>,
     /// The same of repeats, for which the receiver has a time.
@@ -22,11 +26,38 @@ impl Reported {
     pub(super) fn on_echo(&mut self, report: &Report, captured: Instant, sent: Instant, wait: Duration) {
         let waited = sent.saturating_since(captured).as_nanos() as i64;
         let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
+        let growth = self.latest.map_or(Duration::ZERO, |before| before.saturating_sub(budget));
+        self.latest = Some(budget);
+        self.prospect = Some(budget.saturating_sub(growth));
         self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
         // The receiver of an overdue report has waited for what a queue of the path may spread, and for what
         // others overtake.
         let horizon = if report.is_overdue { sent + report.hold } else { sent.saturating_sub(wait) };
         self.horizon = self.horizon.max(Some(horizon));
         self.repeat_horizon = self.repeat_horizon.max(Some(sent + report.hold));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fecframe::Esi;
+
+    #[test]
+    fn a_queue_that_grows_is_expected_to_grow_on() {
+        let mut reported = Reported::default();
+        let mut after = |lead: u64| {
+            let mut report = Report::new(1, Esi(0));
+            report.lead = Duration::from_millis(lead).as_nanos().cast_signed();
+            reported.on_echo(&report, Instant::ZERO, Instant::ZERO, Duration::ZERO);
+            (reported.budget, reported.prospect)
+        };
+        let millis =
+            |average, prospect| (Some(Duration::from_micros(average)), Some(Duration::from_millis(prospect)));
+        assert_eq!(after(150), millis(150_000, 150));
+        assert_eq!(after(110), millis(140_000, 70));
+        assert_eq!(after(110), millis(132_500, 110));
+        assert_eq!(after(40), millis(109_375, 0));
+        assert_eq!(after(150).1, Some(Duration::from_millis(150)));
     }
 }

@@ -51,8 +51,8 @@ pub(super) fn mean_rate(rate: &LinkRate, from: Instant, to: Instant) -> DataRate
     match rate {
         LinkRate::Constant(rate) => *rate,
         LinkRate::TokenBucket(bucket) => bucket.rate,
-        LinkRate::Deliveries(trace) => trace.mean_rate(),
-        LinkRate::LoadDependent(trace) => trace.mean_rate(),
+        LinkRate::Deliveries(trace) => trace.mean_rate_between(from, to),
+        LinkRate::LoadDependent(trace) => trace.mean_rate_between(from, to),
         LinkRate::Steps(steps) => {
             // Steps are about a second long; a thousand points sample them all in a simulation of minutes.
             let points = 1_000;

@@ -5,11 +5,13 @@
 //! directions, events) share the time: they may have been made together. Other draws of the run do not depend
 //! on it.
 
+use std::borrow::Cow;
+
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate};
-use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_units::Duration;
 
-use super::links::{EventPlan, LinkPlan, REVERSE, mean_rate};
+use super::links::{EventPlan, LinkPlan, REVERSE};
 use crate::Scenario;
 use crate::link::{Loss, RateTrace, RecordingStart};
 
@@ -97,12 +99,12 @@ impl LinkPlan {
         config
     }
 
-    /// The mean rate between two times in a run with this seed.
-    pub fn mean_rate_for(&self, seed: u64, from: Instant, to: Instant) -> DataRate {
+    /// The rate in a run with this seed.
+    pub(super) fn rate_in(&self, seed: u64) -> Cow<'_, LinkRate> {
         if self.random_start.rate {
-            mean_rate(&self.rate_for(seed), from, to)
+            Cow::Owned(self.rate_for(seed))
         } else {
-            self.mean_rate(from, to)
+            Cow::Borrowed(&self.config.rate)
         }
     }
 

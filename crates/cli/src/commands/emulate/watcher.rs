@@ -27,6 +27,7 @@ pub(super) struct Watcher {
     capture: Option<CaptureFile>,
     view: View,
     page: Option<Page>,
+    nodes: Vec<String>,
     is_quiet: bool,
 }
 
@@ -76,6 +77,7 @@ impl Watcher {
             view: View::new(args, plan),
             // After the thread of signals: the server is a thread as well.
             page: args.http.map(|at| Page::open(at, plan)).transpose()?,
+            nodes: plan.nodes.clone(),
             is_quiet: args.quiet,
         })
     }
@@ -113,6 +115,15 @@ impl Observer for Watcher {
             page.observe(driver.emulation());
         }
         self.write_capture(driver.emulation_mut())
+    }
+
+    fn command_ended(&mut self, node: usize, exit_code: i32) {
+        if !self.is_quiet {
+            let name = self.nodes.get(node).map_or("an end", String::as_str);
+            print::note(format_args!(
+                "the command at {name} has ended with the exit code {exit_code}, and all that it started with it"
+            ));
+        }
     }
 
     fn is_interrupted(&self) -> bool {

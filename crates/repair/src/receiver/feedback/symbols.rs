@@ -61,6 +61,24 @@ impl Awaited {
         is_likely
     }
 
+    /// After a silence: each frame lost in it but the first was asked for when it was due, before that was
+    /// known. `asked` has the times of these requests, and when their answers are due; the answer to the
+    /// request for all of them is due later.
+    pub(super) fn remember_frames(
+        all: &mut VecDeque<Self>,
+        gap: (Esi, Esi),
+        asked: impl Iterator<Item = (Instant, Instant)>,
+        now: Instant,
+    ) {
+        for (frame, (asked, due)) in (1..).zip(asked) {
+            let first = gap.0.plus(frame);
+            if due > now && gap.1.since(first) > 0 {
+                let last = gap.1.plus(u32::MAX);
+                Self { due, asked, reported: asked, first, last, guesses: 0 }.remember(all);
+            }
+        }
+    }
+
     /// `true` if requests remain without an answer, and no arrival shows that the symbols were sent.
     fn is_unlikely(&self) -> bool {
         self.guesses > GUESSES
