@@ -212,7 +212,8 @@ impl<P: TransportPlan> Plan<P> {
         self.capacity(link, events, seed).between(start, end)
     }
 
-    /// The capacity of a link in a run with this seed, with the rate changes and interruptions among `events`.
+    /// The capacity of a link in a run with this seed, with the rate changes and interruptions among
+    /// `events`.
     pub fn capacity<'a>(&'a self, link: usize, events: &'a [EventPlan], seed: u64) -> LinkCapacity<'a> {
         LinkCapacity::new(&self.links[link], events.iter().filter(|event| event.link == link).collect(), seed)
     }
