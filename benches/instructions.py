@@ -128,10 +128,11 @@ def main() -> int:
         message = "valgrind is not installed. Install it with: sudo apt-get install valgrind"
         print(f"missing: {message}" if required else f"skipped, because {message}", file=sys.stderr)
         return 1 if required else 0
-    for crate, examples in {"lab": ("speed", "manet"), "cell": ("drive",)}.items():
-        wanted = [argument for example in examples for argument in ("--example", example)]
-        build = ["cargo", "build", "--quiet", "--release", "-p", f"whimbrel-{crate}", *wanted]
-        subprocess.run(build, cwd=ROOT, check=True)
+    # With the features of the Python package, which `make extension` has built with the same profile.
+    packages = [part for crate in ("python", "lab", "cell") for part in ("-p", f"whimbrel-{crate}")]
+    wanted = [part for example in ("speed", "manet", "drive") for part in ("--example", example)]
+    build = ["cargo", "build", "--quiet", "--release", *packages, *wanted]
+    subprocess.run(build, cwd=ROOT, check=True)
     programs = ROOT / "target" / "release" / "examples"
     compiler = subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True)
     counts = {case: count(programs, CASES[case]) for case in arguments.case or CASES}
