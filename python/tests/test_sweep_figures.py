@@ -90,16 +90,6 @@ def test_recordings_of_combinations_have_curves_of_their_own(swept: Sweep) -> No
     assert curve(chart, names(chart)[3])[8] == pytest.approx(2)
 
 
-def test_a_capacity_that_cannot_be_found_is_no_line(swept: Sweep) -> None:
-    losses = "{ model = 'mask', packets = [1], length = 999, repeat = true, start = 'random' }"
-    options = ["--set", f"link.radio.loss={losses}", "--set", "link.radio.trace.start=random"]
-    _, chart = swept(DELAY, *options)
-    (label,) = names(chart)[2:]
-    assert label.startswith("capacity varies (mean ")
-    assert label.endswith(" Mbit/s)")
-    assert set(curve(chart, label).values()) == {None}
-
-
 def test_a_capacity_that_events_change_moves(swept: Sweep) -> None:
     event = '[[event]]\ntime = "7 s"\nlink = "radio"\nrate = "1 Mbit/s"\n'
     options = ["--set", "link.radio.trace.repeat=false"]

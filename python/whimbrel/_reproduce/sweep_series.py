@@ -81,7 +81,8 @@ def _first(curves: Iterator[tuple[str, _Curve]]) -> Mapping[str, _Curve]:
 
 def _rates(runs: Mapping[str, Result]) -> Iterator[tuple[str, _Curve]]:
     """Throughputs at the bottleneck, and above them its capacity."""
-    capacities: dict[str, _Curve] = {}
+    constant: dict[str, _Curve] = {}
+    varying: dict[tuple[str, str], _Curve] = {}
     for row, result in runs.items():
         if "intervals" not in result.tables:
             return
@@ -97,16 +98,16 @@ def _rates(runs: Mapping[str, Result]) -> Iterator[tuple[str, _Curve]]:
             # Without the column the capacity is constant.
             if "capacity_bps" in mine:
                 curve = (time, np.asarray(mine["capacity_bps"], dtype=np.float64) / 1e6)
-                name = f"{_CAPACITY}of {link}"
-                if name in capacities and not _equal(capacities[name], curve):
-                    name += f" ({row})"
+                if not any(_equal(curve, other) for (name, _), other in varying.items() if name == link):
+                    varying[link, row] = curve
             else:
                 mean = float(result.links.where(link=link)["capacity_bps"][0]) / 1e6
-                curve = (time[[0, -1]], np.array([mean, mean]))
-                name = f"{_CAPACITY}of {mean:.4g} Mbit/s"
-            if np.isfinite(curve[1]).any():
-                capacities.setdefault(name, curve)
-    yield from capacities.items()
+                if np.isfinite(mean):
+                    constant[f"{_CAPACITY}of {mean:.4g} Mbit/s"] = (time[[0, -1]], np.array([mean, mean]))
+    links = [link for link, _ in varying]
+    for (link, row), curve in varying.items():
+        yield f"{_CAPACITY}of {link}" + (f" ({row})" if links.count(link) > 1 else ""), curve
+    yield from constant.items()
 
 
 def _equal(one: _Curve, other: _Curve) -> bool:
