@@ -172,8 +172,8 @@ impl Sender {
         self.flight.budget().map_or(latency, |budget| budget.clamp(latency / 4, latency))
     }
 
-    /// The [budget](Self::budget) of the next report, if the queue grows as it did between the last two:
-    /// known reports earlier than the budget, which is an average, and less certain.
+    /// The [budget](Self::budget), which is an average, or if the path has become slower, that of the next
+    /// report: the queue is expected to grow as it did between the last two.
     #[must_use]
     pub fn prospect(&self) -> Duration {
         let latency = self.config.latency;
@@ -383,7 +383,8 @@ impl Sender {
         self.expire(now);
         let esi = self.encoder.next();
         let deadline = queued.captured + self.budget();
-        self.flight.on_source(now, esi, &queued.header, queued.captured, deadline);
+        let octets = self.counts.source_bytes + self.counts.repair_bytes + queued.bytes.len() as u64;
+        self.flight.on_source(now, esi, &queued.header, queued.captured, deadline, octets);
         let has_parity = queued.header.is_last && self.end_frame(now, esi.plus(1), queued.header.role);
         self.scratch.clear();
         let has_waited = now > queued.captured + HELD;

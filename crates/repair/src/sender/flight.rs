@@ -7,7 +7,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::cadence::Cadence;
 use super::given_up::GivenUp;
-use super::reported::Reported;
+use super::reported::{Echo, Reported};
 use super::round_trip::RoundTrip;
 use crate::channel::Estimator;
 use crate::decision::{Choice, Plan};
@@ -20,6 +20,8 @@ use crate::wire::{AduHeader, Report};
 pub(super) struct Packet {
     pub(super) sent: Instant,
     captured: Instant,
+    /// Octets that had been sent with it, repair included.
+    octets: u64,
     again: Option<Again>,
     /// For how long it was missing by the last report.
     overdue: Duration,
@@ -136,7 +138,7 @@ impl Flight {
         self.reported.budget
     }
 
-    /// The same for the next report, if the queue grows as it did between the last two.
+    /// The same, or if the path has become slower, for the next report.
     pub(super) fn prospect(&self) -> Option<Duration> {
         self.reported.prospect
     }
@@ -184,6 +186,7 @@ impl Flight {
         header: &AduHeader,
         captured: Instant,
         deadline: Instant,
+        octets: u64,
     ) {
         let begins = self.frames.back().is_none_or(|frame| frame.ended.is_some());
         if begins {
@@ -206,7 +209,7 @@ impl Flight {
         if self.packets.is_empty() {
             self.first = esi;
         }
-        self.packets.push_back(Packet { sent: now, captured, again: None, overdue: Duration::ZERO });
+        self.packets.push_back(Packet { sent: now, captured, octets, again: None, overdue: Duration::ZERO });
         if let Some(frame) = self.frames.back_mut() {
             frame.packets += 1;
             frame.ended = header.is_last.then_some(now);
@@ -321,7 +324,8 @@ impl Flight {
             return false;
         };
         self.round_trip.measure(Duration::from_nanos(sample));
-        self.reported.on_echo(report, echoed.captured, echoed.sent, self.lateness.wait());
+        let Packet { captured, sent, octets, .. } = echoed;
+        self.reported.on_echo(report, Echo { captured, sent, octets }, self.lateness.wait());
         self.note_lateness(report, echoed.sent);
         true
     }
