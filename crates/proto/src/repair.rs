@@ -16,7 +16,7 @@ use whimbrel_repair::channel::Cause;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig};
 use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
 use whimbrel_repair::wire;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::{DataRate, Duration, Instant};
 use whimbrel_wire::Payload;
 
 use crate::layer::{Agreed, Step, Transport};
@@ -55,9 +55,8 @@ pub struct RepairConfig {
     /// sent. An application with a queue of its own, which knows more of the frames, decides there.
     pub drops_late: bool,
     /// Datagrams go in parts with checksums of their own, if both ends have this: those that the path damages
-    /// are of use. With
-    /// [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a checksum coverage that lets damaged
-    /// data arrive.
+    /// are of use. With [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a checksum coverage
+    /// that lets damaged data arrive.
     pub in_parts: bool,
 }
 
@@ -69,7 +68,7 @@ impl RepairConfig {
 }
 
 /// Layer counters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RepairCounts {
     /// Of the data that this end sends.
     pub sent: SenderCounts,
@@ -79,6 +78,8 @@ pub struct RepairCounts {
     pub budget: Duration,
     /// The same at the next report, if the queue grows as it did between the last two.
     pub prospect: Duration,
+    /// The rate of the path by the last two reports; `None` where no queue shows it.
+    pub path_rate: Option<DataRate>,
 }
 
 /// The layers below repair: the connection, and security if there is one.
@@ -392,8 +393,8 @@ impl<E: Clone> Ends<E> {
 
     fn counts(&self) -> RepairCounts {
         let (sender, received) = (&self.sender, self.receiver.counts());
-        let (budget, prospect) = (sender.budget(), sender.prospect());
-        RepairCounts { sent: sender.counts(), received, budget, prospect }
+        let (budget, prospect, path_rate) = (sender.budget(), sender.prospect(), sender.path_rate());
+        RepairCounts { sent: sender.counts(), received, budget, prospect, path_rate }
     }
 
     /// Room for the application's data in a datagram of that size.

@@ -8,7 +8,7 @@ use whimbrel_units::Duration;
 
 /// Share of the latency that is left when the rate has to fall.
 const SHORT: f64 = 0.6;
-/// Part of the delivered rate that empties the queue.
+/// Part of the rate of the path that empties the queue.
 const FALL: f64 = 0.85;
 /// Share of the last rate below which encoders learn of a lower one at once.
 const NEWS: f64 = 0.95;
@@ -22,8 +22,8 @@ pub(super) struct Room {
     pub(super) budget: Duration,
     /// The same on an empty path.
     pub(super) latency: Duration,
-    /// The rate that arrives, in bit/s.
-    pub(super) delivered_bps: f64,
+    /// The rate of the path in bit/s, where a queue shows it.
+    pub(super) path_bps: Option<f64>,
 }
 
 /// The rate for encoders, between updates.
@@ -48,10 +48,11 @@ impl EncoderRate {
     }
 
     fn within(&mut self, allowed: f64, room: Option<Room>) -> f64 {
-        let Some(Room { budget, latency, delivered_bps }) = room else { return allowed };
+        let Some(Room { budget, latency, path_bps }) = room else { return allowed };
         let is_short = budget.as_secs_f64() < SHORT * latency.as_secs_f64();
         let limit = self.limit.unwrap_or(f64::INFINITY);
-        let limit = if is_short { limit.min(FALL * delivered_bps) } else { limit * GROWTH };
+        let limit =
+            if is_short { path_bps.map_or(limit, |rate| limit.min(FALL * rate)) } else { limit * GROWTH };
         self.limit = Some(limit).filter(|limit| *limit < allowed);
         limit.min(allowed)
     }
@@ -65,7 +66,7 @@ mod tests {
     fn a_queue_lowers_the_rate_below_what_arrives_and_it_grows_again() {
         let room = |budget| {
             let latency = Duration::from_millis(120);
-            Some(Room { budget: Duration::from_millis(budget), latency, delivered_bps: 1e6 })
+            Some(Room { budget: Duration::from_millis(budget), latency, path_bps: Some(1e6) })
         };
         let mut rate = EncoderRate::default();
         assert_eq!(rate.update(5e6, None), 5e6);
@@ -80,10 +81,20 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_does_not_show_the_rate_of_the_path_leaves_the_rate_where_it_is() {
+        let latency = Duration::from_millis(120);
+        let room = |path_bps| Some(Room { budget: Duration::from_millis(30), latency, path_bps });
+        let mut rate = EncoderRate::default();
+        assert_eq!(rate.update(5e6, room(Some(1e6))), 0.85e6);
+        assert_eq!(rate.update(5e6, room(None)), 0.85e6);
+        assert_eq!(rate.update(5e6, room(Some(0.5e6))), 0.425e6);
+    }
+
+    #[test]
     fn a_fall_is_known_without_an_update_and_growth_is_no_news() {
         let room = |budget| {
             let latency = Duration::from_millis(120);
-            Some(Room { budget: Duration::from_millis(budget), latency, delivered_bps: 1e6 })
+            Some(Room { budget: Duration::from_millis(budget), latency, path_bps: Some(1e6) })
         };
         let mut rate = EncoderRate::default();
         assert!(!rate.has_fallen(1e6, None), "nothing was told");

@@ -371,8 +371,9 @@ impl<'a> Engine<'a> {
     }
 
     fn room(&self, view: &View) -> Option<Room> {
-        let known = self.options.latency.zip(view.prospect).zip(view.delivered_bps);
-        known.map(|((latency, budget), delivered_bps)| Room { budget, latency, delivered_bps })
+        let path_bps = view.path_rate.map(DataRate::as_bits_per_second);
+        let known = self.options.latency.zip(view.prospect);
+        known.map(|(latency, budget)| Room { budget, latency, path_bps })
     }
 
     /// The rate for encoders, in bit/s: what the path carries in time, less headers and repair.

@@ -44,8 +44,8 @@ pub(super) struct View {
     pub(super) budget: Option<Duration>,
     /// The same at the next report, if the queue on the path grows as it does now.
     pub(super) prospect: Option<Duration>,
-    /// The rate at which this end's data arrives, by the peer's reports, in bit/s.
-    pub(super) delivered_bps: Option<f64>,
+    /// The rate of a single path, where a queue shows it.
+    pub(super) path_rate: Option<DataRate>,
 }
 
 /// The state of a path of a multipath connection.
@@ -167,6 +167,7 @@ impl Link {
         view.repair = counts.map(RepairView::from);
         view.budget = counts.map(|counts| counts.budget);
         view.prospect = counts.map(|counts| counts.prospect);
+        view.path_rate = counts.filter(|_| view.paths.is_empty()).and_then(|counts| counts.path_rate);
         Some(view)
     }
 }
@@ -203,7 +204,7 @@ fn single(snapshot: &ConnectionSnapshot) -> View {
         repair: None,
         budget: None,
         prospect: None,
-        delivered_bps: snapshot.sender.receive_rate.map(DataRate::as_bits_per_second),
+        path_rate: None,
     }
 }
 
@@ -234,7 +235,7 @@ fn several(snapshot: &MultipathSnapshot, scheduler: SchedulerKind) -> View {
         repair: None,
         budget: None,
         prospect: None,
-        delivered_bps: None,
+        path_rate: None,
     }
 }
 

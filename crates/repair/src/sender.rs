@@ -30,6 +30,7 @@ mod cadence;
 mod config;
 mod flight;
 mod given_up;
+mod path_rate;
 mod rate;
 mod reported;
 mod round_trip;
@@ -169,15 +170,21 @@ impl Sender {
     #[must_use]
     pub fn budget(&self) -> Duration {
         let latency = self.config.latency;
-        self.flight.budget().map_or(latency, |budget| budget.clamp(latency / 4, latency))
+        self.flight.reported().budget.map_or(latency, |budget| budget.clamp(latency / 4, latency))
     }
 
-    /// The [budget](Self::budget), which is an average, or if the path has become slower, that of the next
-    /// report: the queue is expected to grow as it did between the last two.
+    /// The [budget](Self::budget) of the next report, if the queue grows as it did between the last two:
+    /// known reports earlier than the budget, which is an average, and less certain.
     #[must_use]
     pub fn prospect(&self) -> Duration {
         let latency = self.config.latency;
-        self.flight.prospect().map_or(latency, |prospect| prospect.min(latency))
+        self.flight.reported().prospect.map_or(latency, |prospect| prospect.min(latency))
+    }
+
+    /// The rate of the path by the last two reports; `None` where no queue shows it.
+    #[must_use]
+    pub fn path_rate(&self) -> Option<DataRate> {
+        self.flight.path_rate()
     }
 
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.

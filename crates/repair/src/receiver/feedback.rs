@@ -36,6 +36,8 @@ const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
 const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
+/// Part of the latency by which the delay grows at least where a report says so.
+const GROWTH: u64 = 8;
 /// Rare reports after the last arrival.
 const RARE: u8 = 4;
 /// Expected frames without any arrival, and time, after which nothing is expected any more.
@@ -204,8 +206,10 @@ impl Feedback {
                 self.report_at(now + self.lateness.wait());
             }
         }
-        // Between frames, so that one of many packets, which wait for each other, is no queue of others.
-        if header.index == 0 && self.growth.is_news(now, header.time, self.latency) {
+        // Also within a frame: with the rate of the path, the sender knows a large frame from a slower path.
+        // Packets that overtake each other are no queue.
+        let least = self.latency / GROWTH + self.jitter * 4 + self.lateness.wait();
+        if self.growth.is_news(now, header.time, least) {
             self.report_at(now);
         }
         if is_end && misses_in_frame && !header.has_parity {

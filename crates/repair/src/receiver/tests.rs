@@ -492,7 +492,7 @@ fn bursts_of_datagrams_without_loss_get_few_reports() {
     let of_frames = reports_of_bursts(|index| Mark::part((index % 21) as usize, 21));
     let without_ends = reports_of_bursts(|_| Mark { ends_frame: false, count: None, ..Mark::SINGLE });
     // Each burst is at most once suspected to be incomplete, and a frame without an end always is; a report
-    // is repeated three times.
+    // is repeated three times. The delay since the capture of such a frame grows, which each burst reports.
     assert!(of_singles <= 30 && of_frames <= 30, "{of_singles}, {of_frames}");
-    assert!(without_ends <= 4 * 30, "{without_ends}");
+    assert!(without_ends <= 5 * 30, "{without_ends}");
 }

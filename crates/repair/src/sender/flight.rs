@@ -3,10 +3,11 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::cadence::Cadence;
 use super::given_up::GivenUp;
+use super::path_rate::path_rate;
 use super::reported::{Echo, Reported};
 use super::round_trip::RoundTrip;
 use crate::channel::Estimator;
@@ -109,6 +110,8 @@ pub(super) struct Flight {
 const TOLERANCE: Duration = Duration::from_micros(500);
 /// The longest time for which packets are remembered, even if a peer makes up longer round-trip times.
 const MEMORY: Duration = Duration::from_secs(10);
+/// Part of the latency that a queue takes at least where it shows the rate of the path.
+const QUEUE: u64 = 8;
 /// From the end of a frame until the receiver notices a loss at its end.
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
 
@@ -133,14 +136,22 @@ impl Flight {
     pub(super) fn round_trip(&self) -> Duration {
         self.round_trip.smoothed
     }
-    /// Age up to which a packet can be sent and arrives in time, by the reports.
-    pub(super) fn budget(&self) -> Option<Duration> {
-        self.reported.budget
+
+    pub(super) fn reported(&self) -> &Reported {
+        &self.reported
     }
 
-    /// The same, or if the path has become slower, for the next report.
-    pub(super) fn prospect(&self) -> Option<Duration> {
-        self.reported.prospect
+    /// The rate of the path by the last two reports; `None` without a queue.
+    pub(super) fn path_rate(&self) -> Option<DataRate> {
+        let [Some((first, before)), Some((last, after))] = self.reported.delays else { return None };
+        let (first, count) = (first.since(self.first), last.since(first));
+        if first < 0 || count <= 0 || after < self.latency / QUEUE {
+            return None;
+        }
+        let packets = || self.packets.iter().skip(first as usize);
+        let pairs = packets().zip(packets().skip(1)).take(count as usize);
+        let sent = pairs.map(|(one, next)| (next.sent.saturating_since(one.sent), next.octets - one.octets));
+        Some(path_rate(before, after, sent))
     }
 
     /// The time of a round, from one answer to the next. The receiver awaits an answer for as long as its
@@ -317,16 +328,14 @@ impl Flight {
             return false;
         }
         self.reported.newest = Some(*report);
-        let Some(echoed) = report.echo.and_then(|echo| self.packet(echo)).copied() else { return true };
+        let Some(esi) = report.echo else { return true };
+        let Some(&Packet { captured, sent, .. }) = self.packet(esi) else { return true };
         // A round trip is never negative, so that a hold time that is too long is a lie.
-        let Some(sample) = now.saturating_since(echoed.sent).as_nanos().checked_sub(report.hold.as_nanos())
-        else {
-            return false;
-        };
+        let passed = now.saturating_since(sent).as_nanos();
+        let Some(sample) = passed.checked_sub(report.hold.as_nanos()) else { return false };
         self.round_trip.measure(Duration::from_nanos(sample));
-        let Packet { captured, sent, octets, .. } = echoed;
-        self.reported.on_echo(report, Echo { captured, sent, octets }, self.lateness.wait());
-        self.note_lateness(report, echoed.sent);
+        self.reported.on_echo(report, Echo { esi, captured, sent }, self.lateness.wait());
+        self.note_lateness(report, sent);
         true
     }
 

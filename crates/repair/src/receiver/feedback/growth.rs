@@ -4,9 +4,6 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::wire::AduHeader;
 
-/// Part of the latency by which the delay has to grow.
-const PART: u64 = 8;
-
 /// The packet of the last report.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
@@ -20,12 +17,12 @@ impl Growth {
         self.reported = Some((at, time));
     }
 
-    /// `true` if the packet with the timestamp `time` was on its way for longer than the reported one, by an
-    /// eighth of the latency.
-    pub(super) fn is_news(&self, now: Instant, time: u32, latency: Duration) -> bool {
+    /// `true` if the packet with the timestamp `time` was on its way for longer than the reported one, by
+    /// `least`.
+    pub(super) fn is_news(&self, now: Instant, time: u32, least: Duration) -> bool {
         self.reported.is_some_and(|(at, before)| {
-            let least = (latency / PART).as_nanos().cast_signed();
-            (now - at).as_nanos().cast_signed().saturating_sub(AduHeader::difference(time, before)) >= least
+            let passed = (now - at).as_nanos().cast_signed();
+            passed.saturating_sub(AduHeader::difference(time, before)) >= least.as_nanos().cast_signed()
         })
     }
 }
@@ -34,19 +31,19 @@ impl Growth {
 mod tests {
     use super::*;
 
-    const LATENCY: Duration = Duration::from_millis(160);
+    const LEAST: Duration = Duration::from_millis(20);
 
     #[test]
-    fn a_delay_that_grows_by_an_eighth_of_the_latency_is_news() {
+    fn a_delay_that_grows_is_news() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
         let time = |ms| AduHeader::time_of(at(ms));
         let mut growth = Growth::default();
-        assert!(!growth.is_news(at(500), time(0), LATENCY), "nothing was reported");
+        assert!(!growth.is_news(at(500), time(0), LEAST), "nothing was reported");
         growth.on_report(at(70), time(50));
-        assert!(!growth.is_news(at(219), time(180), LATENCY), "19 ms more");
-        assert!(growth.is_news(at(221), time(180), LATENCY), "21 ms more");
-        assert!(!growth.is_news(at(181), time(180), LATENCY), "19 ms less");
+        assert!(!growth.is_news(at(219), time(180), LEAST), "19 ms more");
+        assert!(growth.is_news(at(221), time(180), LEAST), "21 ms more");
+        assert!(!growth.is_news(at(181), time(180), LEAST), "19 ms less");
         growth.on_report(at(221), time(180));
-        assert!(!growth.is_news(at(240), time(200), LATENCY), "as long as reported");
+        assert!(!growth.is_news(at(240), time(200), LEAST), "as long as reported");
     }
 }
