@@ -4,15 +4,13 @@
 
 use std::fs;
 use std::process::{Command, Output};
-use std::thread;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::processes;
-use processes::{finish, signal, stderr, stdout, whimbrel};
+use processes::{finish, signal, stderr, stdout, wait_until, whimbrel};
 
 /// Two ends and a router; the second link marks.
 const SCENARIO: &str = r#"
@@ -387,18 +385,6 @@ fn emulations_nest() {
     let expected = "whimbrel: the addresses of the emulated network are in use: this host has a route to 10.0.0.0/16 at emu0; \
                     choose others with --level\n";
     assert_eq!((busy.status.code(), text.as_str()), (Some(1), expected));
-}
-
-/// Waits until something holds, for 20 s.
-#[track_caller]
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    for _ in 0..2_000 {
-        if holds() {
-            return;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    panic!("{what}");
 }
 
 /// The processes whose command lines contain `mark`.

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::processes;
 use crate::relays;
-use processes::{finish, signal, stderr, stdout, whimbrel};
+use processes::{finish, signal, stderr, stdout, wait_until, whimbrel};
 use relays::{Relay, get, listening, receive, request, secret, socket};
 
 /// Both ends: of two ports, with the state at the near one. Returns them, the near ports and the address of
@@ -262,14 +262,8 @@ fn senders_that_take_turns_because_they_share_a_secret_are_told_so_at_both_ends(
     let advises = |line: std::io::Result<String>| line.expect("text").contains("give each a key of its own");
     // On a loaded machine the clients know before the server has printed.
     let told = thread::spawn(move || notes.any(advises));
-    for _ in 0..2_000 {
-        if told.is_finished() {
-            break;
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    let _ = far.child.kill();
-    assert!(told.join().expect("no panic"), "the server says what to do");
+    wait_until("the server says what to do", || told.is_finished());
+    assert!(told.join().expect("no panic"), "the server ended");
 }
 
 #[test]

@@ -54,9 +54,9 @@ pub struct RepairConfig {
     /// Frames that are late before they are begun, and what is left of others after the latency, are not
     /// sent. An application with a queue of its own, which knows more of the frames, decides there.
     pub drops_late: bool,
-    /// Datagrams go in parts with checksums of their own, if both ends have this: those that the path damages
-    /// are of use. With [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a checksum coverage
-    /// that lets damaged data arrive.
+    /// Each datagram is divided into parts with checksums, if both ends have this: the whole parts of a
+    /// damaged datagram are used. Needs [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a
+    /// checksum coverage that does not include the data.
     pub in_parts: bool,
 }
 

@@ -184,7 +184,7 @@ impl Sender {
     /// The rate of the path by the last two reports; `None` where no queue shows it.
     #[must_use]
     pub fn path_rate(&self) -> Option<DataRate> {
-        self.flight.path_rate()
+        self.flight.reported().path_rate.get()
     }
 
     /// The rate that the congestion control grants to source and repair together; `None` for no limit.

@@ -5,6 +5,7 @@ mod hostile;
 mod mixes;
 mod no_allocation;
 mod no_allocation_ends;
+mod queue;
 #[path = "support/simulation.rs"]
 mod simulation;
 #[path = "support/table.rs"]

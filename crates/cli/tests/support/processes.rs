@@ -129,3 +129,15 @@ pub(crate) fn connect_from(source: [u8; 4], port: u16) -> std::net::TcpStream {
     socket.connect(&SocketAddr::from(([127, 0, 0, 1], port)).into()).expect("it listens");
     socket.into()
 }
+
+/// Waits until something holds, for 20 s.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..2_000 {
+        if holds() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what}");
+}

@@ -36,7 +36,7 @@ const SPACING: Duration = Duration::from_micros(500);
 /// Reports without another reason: after this time, or after so many packets.
 const RARELY: Duration = Duration::from_millis(100);
 const MANY: u32 = 64;
-/// Part of the latency by which the delay grows at least where a report says so.
+/// A delay that has grown by this part of the latency, and more than arrivals vary, is reported.
 const GROWTH: u64 = 8;
 /// Rare reports after the last arrival.
 const RARE: u8 = 4;
@@ -207,9 +207,7 @@ impl Feedback {
             }
         }
         // Also within a frame: with the rate of the path, the sender knows a large frame from a slower path.
-        // Packets that overtake each other are no queue.
-        let least = self.latency / GROWTH + self.jitter * 4 + self.lateness.wait();
-        if self.growth.is_news(now, header.time, least) {
+        if self.growth.is_news(now, header.time, self.latency / GROWTH + self.margin()) {
             self.report_at(now);
         }
         if is_end && misses_in_frame && !header.has_parity {

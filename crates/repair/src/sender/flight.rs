@@ -3,11 +3,11 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
-use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_units::{Duration, Instant};
 
 use super::cadence::Cadence;
 use super::given_up::GivenUp;
-use super::path_rate::path_rate;
+use super::path_rate::Window;
 use super::reported::{Echo, Reported};
 use super::round_trip::RoundTrip;
 use crate::channel::Estimator;
@@ -22,7 +22,7 @@ pub(super) struct Packet {
     pub(super) sent: Instant,
     captured: Instant,
     /// Octets that had been sent with it, repair included.
-    octets: u64,
+    pub(super) octets: u64,
     again: Option<Again>,
     /// For how long it was missing by the last report.
     overdue: Duration,
@@ -110,8 +110,6 @@ pub(super) struct Flight {
 const TOLERANCE: Duration = Duration::from_micros(500);
 /// The longest time for which packets are remembered, even if a peer makes up longer round-trip times.
 const MEMORY: Duration = Duration::from_secs(10);
-/// Part of the latency that a queue takes at least where it shows the rate of the path.
-const QUEUE: u64 = 8;
 /// From the end of a frame until the receiver notices a loss at its end.
 pub(super) const NOTICE: Duration = Duration::from_millis(1);
 
@@ -139,19 +137,6 @@ impl Flight {
 
     pub(super) fn reported(&self) -> &Reported {
         &self.reported
-    }
-
-    /// The rate of the path by the last two reports; `None` without a queue.
-    pub(super) fn path_rate(&self) -> Option<DataRate> {
-        let [Some((first, before)), Some((last, after))] = self.reported.delays else { return None };
-        let (first, count) = (first.since(self.first), last.since(first));
-        if first < 0 || count <= 0 || after < self.latency / QUEUE {
-            return None;
-        }
-        let packets = || self.packets.iter().skip(first as usize);
-        let pairs = packets().zip(packets().skip(1)).take(count as usize);
-        let sent = pairs.map(|(one, next)| (next.sent.saturating_since(one.sent), next.octets - one.octets));
-        Some(path_rate(before, after, sent))
     }
 
     /// The time of a round, from one answer to the next. The receiver awaits an answer for as long as its
@@ -334,7 +319,8 @@ impl Flight {
         let passed = now.saturating_since(sent).as_nanos();
         let Some(sample) = passed.checked_sub(report.hold.as_nanos()) else { return false };
         self.round_trip.measure(Duration::from_nanos(sample));
-        self.reported.on_echo(report, Echo { esi, captured, sent }, self.lateness.wait());
+        let packets = Window { first: self.first, packets: &self.packets };
+        self.reported.on_echo(report, Echo { esi, captured, sent }, self.lateness.wait(), packets);
         self.note_lateness(report, sent);
         true
     }

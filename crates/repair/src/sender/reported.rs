@@ -2,6 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
+use super::path_rate::{PathRate, Window};
 use crate::fecframe::Esi;
 use crate::wire::Report;
 
@@ -22,12 +23,10 @@ pub(super) struct Reported {
     /// The same for the next report, if the queue grows as it did between the last two. Without the average,
     /// which knows of a queue three reports later: each takes longer than the last while the queue grows.
     pub(super) prospect: Option<Duration>,
-    /// The packets of the last two reports, and the queueing delay of each.
-    pub(super) delays: [Option<(Esi, Duration)>; 2],
-    /// The newest budget.
+    /// The budget by the newest report alone.
     latest: Option<Duration>,
-    /// The longest budget: the path was empty.
-    longest: Duration,
+    /// The rate of the path.
+    pub(super) path_rate: PathRate,
     /// Packets sent until then are known or lost, by the newest report.
     pub(super) horizon: Option<Instant>,
     /// The same of repeats, for which the receiver has a time.
@@ -35,16 +34,16 @@ pub(super) struct Reported {
 }
 
 impl Reported {
-    /// `wait` is the time for which the receiver awaits packets that others overtake.
-    pub(super) fn on_echo(&mut self, report: &Report, echo: Echo, wait: Duration) {
+    /// `wait` is the time for which the receiver awaits packets that others overtake, and `packets` are those
+    /// in flight.
+    pub(super) fn on_echo(&mut self, report: &Report, echo: Echo, wait: Duration, packets: Window<'_>) {
         let waited = echo.sent.saturating_since(echo.captured).as_nanos() as i64;
         let budget = Duration::from_nanos(u64::try_from(waited.saturating_add(report.lead)).unwrap_or(0));
         let growth = self.latest.map_or(Duration::ZERO, |before| before.saturating_sub(budget));
         self.latest = Some(budget);
         self.prospect = Some(budget.saturating_sub(growth));
         self.budget = Some(self.budget.map_or(budget, |before| (before * 3 + budget) / 4));
-        self.longest = self.longest.max(budget);
-        self.delays = [self.delays[1], Some((echo.esi, self.longest - budget))];
+        self.path_rate.on_echo(echo, budget, packets);
         // The receiver of an overdue report has waited for what a queue of the path may spread, and for what
         // others overtake.
         let horizon =
@@ -56,6 +55,8 @@ impl Reported {
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::VecDeque;
+
     use super::*;
 
     #[test]
@@ -65,7 +66,8 @@ mod tests {
             let mut report = Report::new(1, Esi(0));
             report.lead = Duration::from_millis(lead).as_nanos().cast_signed();
             let echo = Echo { esi: Esi(0), captured: Instant::ZERO, sent: Instant::ZERO };
-            reported.on_echo(&report, echo, Duration::ZERO);
+            let packets = Window { first: Esi(0), packets: &VecDeque::new() };
+            reported.on_echo(&report, echo, Duration::ZERO, packets);
             (reported.budget, reported.prospect)
         };
         let millis =
@@ -75,9 +77,5 @@ mod tests {
         assert_eq!(after(110), millis(132_500, 110));
         assert_eq!(after(40), millis(109_375, 0));
         assert_eq!(after(150).1, Some(Duration::from_millis(150)));
-        assert_eq!(
-            reported.delays.map(|delay| delay.map(|(_, delay)| delay)),
-            [Some(Duration::from_millis(110)), Some(Duration::ZERO)]
-        );
     }
 }
