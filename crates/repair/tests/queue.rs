@@ -14,9 +14,9 @@ const SIZE: usize = 1_200;
 /// The sender's state after a step: the time, the prospect, and the rate of the path in bit/s.
 type Known = (Instant, Duration, Option<f64>);
 
-/// Four seconds of video over a queue. `path` returns the rate in bit/s at a time in milliseconds, `frame` the
-/// datagrams of a frame. The path stands still for `pause` before every fiftieth datagram. A frame is captured
-/// every 33 ms.
+/// Four seconds of video over a queue, with a frame every 33 ms. `path` returns the rate in bit/s at a time
+/// in milliseconds, and `frame` the datagrams of a frame. The path stops for `pause` before every fiftieth
+/// datagram.
 fn run(path: impl Fn(u64) -> f64, frame: impl Fn(u64) -> usize, pause: Duration) -> Vec<Known> {
     let mut sender = Sender::new(SenderConfig {
         round_trip: ONE_WAY * 2,

@@ -8,8 +8,8 @@ use super::flight::Packet;
 use super::reported::Echo;
 use crate::fecframe::Esi;
 
-/// A queue of this length shows the rate of the path, and arrivals so far apart: a receiver that was busy for a
-/// few milliseconds would be a slow path between two packets in a row.
+/// The least queueing delay, and time between two arrivals, that show the rate of the path. Between two
+/// packets in a row, a receiver that was busy for some milliseconds would look like a slow path.
 const LEAST: Duration = Duration::from_millis(15);
 /// The longest time of an octet, in seconds.
 const SLOWEST: f64 = 1e-3;
@@ -75,8 +75,8 @@ impl PathRate {
     }
 }
 
-/// The rate, in octets per second, of a queue that delayed a packet by `before` and a later one by `after`. `sent` are the packets
-/// between, the later one included: the time since the last one, and octets.
+/// The rate, in octets per second, of a queue that delayed a packet by `before` and a later one by `after`.
+/// `sent` are the packets between, the later one included: the time since the last one, and octets.
 ///
 /// Octets divided by the time between the arrivals would be less where the queue was empty for a part of that
 /// time, for example before a large frame.
