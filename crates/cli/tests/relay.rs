@@ -71,7 +71,9 @@ fn several_programs_talk_through_one_connection_and_answers_find_their_way() {
     let rate: Value = serde_json::from_str(&body).expect("JSON");
     assert_eq!(rate["connected"], true);
     let rates = ["allowed_rate_bps", "encoder_rate_bps"].map(|key| rate[key].as_f64().expect("a rate"));
-    assert!(rates[1] > 0.9 * rates[0] && rates[1] < rates[0], "{rate}");
+    // On a loaded machine a datagram may be repeated.
+    let overhead = rate["repair"]["overhead"].as_f64().expect("a share");
+    assert!(rates[1] > 0.9 * rates[0] / (1.0 + overhead) && rates[1] < rates[0], "{rate}");
     thread::sleep(Duration::from_millis(600));
     let everything: Value = serde_json::from_str(&get(state, "/").1).expect("JSON");
     assert_eq!(everything["connections"][0]["flows"], 10);
