@@ -17,7 +17,12 @@ impl Lateness {
 
     /// A packet arrived so long after it was missing.
     pub(crate) fn on_late(&mut self, late: Duration, latency: Duration, round_trip: Duration) {
-        self.0 = self.0.max(late.min(Self::most(latency, round_trip)));
+        self.raise(late.min(Self::most(latency, round_trip)));
+    }
+
+    /// Something arrived so long after it was expected.
+    pub(crate) fn raise(&mut self, late: Duration) {
+        self.0 = self.0.max(late);
     }
 
     /// A frame passed: what the path reorders is forgotten slowly.

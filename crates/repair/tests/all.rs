@@ -2,6 +2,7 @@
 
 mod bounds;
 mod hostile;
+mod irregular;
 mod mixes;
 mod no_allocation;
 mod no_allocation_ends;

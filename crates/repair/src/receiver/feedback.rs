@@ -77,6 +77,8 @@ pub(super) struct Feedback {
     pause: Duration,
     /// Lateness of overtaken packets.
     lateness: Lateness,
+    /// Lateness of frames: their sender is not regular.
+    irregularity: Lateness,
     /// The newest gaps.
     gaps: VecDeque<Gap>,
     now_due: Option<Instant>,
@@ -126,6 +128,7 @@ impl Feedback {
             spread: Duration::ZERO,
             pause: Duration::ZERO,
             lateness: Lateness::default(),
+            irregularity: Lateness::default(),
             gaps: VecDeque::with_capacity(MOST_GAPS),
             now_due: None,
             is_overdue: false,
@@ -177,12 +180,17 @@ impl Feedback {
         misses_in_frame: bool,
     ) {
         let Original { esi, is_whole, header, before } = original;
+        let silent = core::mem::take(&mut self.silent);
+        if silent > 0 && esi == self.arrivals_end {
+            // Nothing was lost. The next ones of these are not taken for lost at once.
+            let late = now - self.silent_from + self.irregularity.wait();
+            self.irregularity.raise((late + late / 4).min(self.latency * 2));
+        }
         self.note_arrival(now, esi, is_whole, before);
         if self.newest == Some((esi, now)) {
             self.newest_time = header.time;
         }
         self.since += 1;
-        let silent = core::mem::take(&mut self.silent);
         let is_end = header.is_last || header.count.is_some_and(|count| header.index == count - 1);
         self.note_frame(now, esi, header, is_end);
         let is_gap = esi.since(before) > 0;
@@ -221,12 +229,10 @@ impl Feedback {
         self.tail_due =
             if is_end && !(header.has_parity && misses_in_frame) { None } else { self.tail(left) };
         self.rare_left = RARE;
-        if self.rare_due.is_none() {
-            self.rare_due = Some(now + RARELY);
-        }
-        if self.since >= MANY {
-            self.rare_due = Some(now);
-        }
+        let due = self.rare_due.unwrap_or(now + RARELY);
+        // One that will soon be due travels with the acknowledgement of this arrival.
+        let is_soon = is_end && due <= now + RARELY / 8 || self.since >= MANY;
+        self.rare_due = Some(if is_soon { now } else { due });
     }
 
     fn note_arrival(&mut self, now: Instant, esi: Esi, is_whole: bool, before: Esi) {
@@ -278,6 +284,7 @@ impl Feedback {
                     self.pause = sample.min(self.latency).max(self.pause - self.pause / FORGOTTEN_AFTER);
                 }
                 self.lateness.on_frame();
+                self.irregularity.on_frame();
             }
             let arriving =
                 Arriving { number: header.frame, time: header.time, begun, newest: esi, newest_at: now };
@@ -289,9 +296,12 @@ impl Feedback {
         // A frame of many packets takes longer than the time to the next one, which then follows it.
         let left =
             if is_end { 0 } else { header.count.map_or(1, |count| count.saturating_sub(header.index)) };
-        self.frame_due = self.arriving.filter(|_| !self.interval.is_zero()).map(|arriving| {
+        let wait = self.irregularity.wait();
+        // A request that comes later than the latency is of no use.
+        let is_expected = !self.interval.is_zero() && wait < self.latency;
+        self.frame_due = self.arriving.filter(|_| is_expected).map(|arriving| {
             let after = arriving.newest_at + self.gap * u64::from(left + 1);
-            (arriving.begun + self.expected_interval() + self.spread).max(after) + self.margin()
+            (arriving.begun + self.expected_interval() + self.spread).max(after) + self.margin() + wait
         });
     }
 
