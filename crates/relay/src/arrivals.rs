@@ -21,8 +21,8 @@ const LARGEST: usize = 1 << 16;
 /// The most datagrams that wait, and the most bytes: what the kernel's buffers hold.
 const ARRIVING: usize = 8192;
 const ARRIVING_BYTES: usize = SOCKET_BUFFER;
-/// Datagrams of a socket that are read before another one has its turn.
-const BATCH: usize = 64;
+/// Datagrams of a socket that are read before another one has its turn, and before the relay is woken.
+const BATCH: usize = 32;
 /// Room that is kept when nothing waits.
 const KEPT: usize = 4;
 /// Time before a socket is read again that could not be read.
@@ -32,10 +32,12 @@ thread_local! {
     /// Room for a datagram while it is read. Sockets share it: one of 64 KiB each is too much for thousands
     /// of flows.
     static ROOM: RefCell<Box<[u8]>> = RefCell::new(vec![0; LARGEST].into());
+    /// What was read of a socket, until it is queued.
+    static READ: RefCell<Vec<(SocketAddr, Bytes)>> = RefCell::new(Vec::with_capacity(BATCH));
 }
 
 /// A datagram of a local program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Arrived {
     /// The port's number, and at the far end the flow.
     pub(super) port: u8,
@@ -117,31 +119,47 @@ impl Arrivals {
             if socket.readable().await.is_err() {
                 return;
             }
-            for _ in 0..BATCH {
-                match read_one(&socket) {
-                    Ok((source, payload)) => {
-                        let arrived =
-                            Arrived { port, number, socket: place, source, payload, ..Arrived::default() };
-                        arrivals.push(arrived);
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                    // The system's messages about datagrams that were sent are counted by the socket. What is
-                    // left, such as a lack of memory, passes.
-                    Err(_) => {
-                        tokio::time::sleep(RETRY_TIME).await;
-                        break;
-                    }
-                }
+            let ended = READ.with_borrow_mut(|read| {
+                let ended = read_batch(&socket, read);
+                let place = Arrived { port, number, socket: place, ..Arrived::default() };
+                arrivals.push_all(read.drain(..).map(|(source, payload)| Arrived {
+                    source,
+                    payload,
+                    ..place.clone()
+                }));
+                ended
+            });
+            // The system's messages about datagrams that were sent are counted by the socket. What is left, such
+            // as a lack of memory, passes.
+            if ended.is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
+                tokio::time::sleep(RETRY_TIME).await;
             }
             tokio::task::yield_now().await;
         }
     }
 
     /// Queues a datagram, or counts it as lost.
-    pub(super) fn push(&self, mut datagram: Arrived) {
-        self.ledger.on_sent();
-        datagram.at = self.clock.now();
+    pub(super) fn push(&self, datagram: Arrived) {
+        self.push_all(std::iter::once(datagram));
+    }
+
+    /// Queues datagrams that came together: one wake-up for all of them.
+    fn push_all(&self, datagrams: impl Iterator<Item = Arrived>) {
+        let now = self.clock.now();
         let mut queue = self.lock();
+        for mut datagram in datagrams {
+            self.ledger.on_sent();
+            datagram.at = now;
+            self.push_one(&mut queue, datagram);
+        }
+        let has_datagrams = !queue.datagrams.is_empty();
+        drop(queue);
+        if has_datagrams {
+            self.arrived.notify_one();
+        }
+    }
+
+    fn push_one(&self, queue: &mut Waiting, datagram: Arrived) {
         if queue.is_unconnected {
             let lost = queue.expire(datagram.at) + u64::from(queue.hold.is_zero());
             self.ledger.lose(Reason::Unconnected, lost);
@@ -155,18 +173,18 @@ impl Arrivals {
         }
         queue.bytes += datagram.payload.len();
         queue.datagrams.push_back(datagram);
-        drop(queue);
-        self.arrived.notify_one();
     }
 
-    /// The oldest datagram. Cancel safe; for one task.
-    pub(super) async fn next(&self) -> Arrived {
-        loop {
-            if let Some(datagram) = self.lock().pop() {
-                return datagram;
-            }
+    /// Waits until there is a datagram. Cancel safe; for one task.
+    pub(super) async fn ready(&self) {
+        while self.lock().datagrams.is_empty() {
             self.arrived.notified().await;
         }
+    }
+
+    /// The oldest datagram.
+    pub(super) fn try_next(&self) -> Option<Arrived> {
+        self.lock().pop()
     }
 
     /// Their outcomes.
@@ -219,11 +237,17 @@ impl Arrivals {
     }
 }
 
-/// Reads a datagram of a socket that is ready.
-fn read_one(socket: &LocalSocket) -> io::Result<(SocketAddr, Bytes)> {
+/// Reads datagrams of a socket that is ready, up to [`BATCH`].
+///
+/// # Errors
+/// There are fewer now.
+fn read_batch(socket: &LocalSocket, read: &mut Vec<(SocketAddr, Bytes)>) -> io::Result<()> {
     ROOM.with_borrow_mut(|room| {
-        let (size, source) = socket.try_recv(room)?;
-        Ok((source, Bytes::copy_from_slice(&room[..size])))
+        for _ in 0..BATCH {
+            let (size, source) = socket.try_recv(room)?;
+            read.push((source, Bytes::copy_from_slice(&room[..size])));
+        }
+        Ok(())
     })
 }
 

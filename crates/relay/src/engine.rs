@@ -41,6 +41,8 @@ const ACTIVE: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_millis(5);
 /// Longest time between two looks whether the transport has sent it.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// Time between two questions to the system for what it has dropped: calls for each socket.
+const SETTLE_TIME: Duration = Duration::from_millis(500);
 /// The round-trip time until one is known.
 const RTT: Duration = Duration::from_millis(100);
 
@@ -67,6 +69,8 @@ pub(super) struct Engine<'a> {
     feedback: Option<Feedback>,
     /// Time of the last message to encoders.
     updated: Instant,
+    /// Time of the last question to the system for what it has dropped.
+    settled: Instant,
     told: Told,
     encoder: EncoderRate,
     /// The rate for encoders at the last update.
@@ -101,6 +105,7 @@ impl<'a> Engine<'a> {
             ports,
             feedback: options.transport_cc.map(|extension| Feedback::new(extension, OWN_SSRC)),
             updated: link.now(),
+            settled: Instant::ZERO,
             told: Told::default(),
             encoder: EncoderRate::default(),
             encoder_rate_bps: None,
@@ -130,9 +135,9 @@ impl<'a> Engine<'a> {
             let held = self.held_until.filter(|until| *until > now).map(|until| until - now);
             let has_waiting = self.carriage.has_waiting(now);
             tokio::select! {
-                (flow, payload, age) = self.ports.next(|| link.now()) => {
-                    pace.mark();
-                    self.take(flow, &payload, age);
+                () = self.ports.ready() => {
+                    pace.mark_sent();
+                    self.take_batch();
                 }
                 () = sleep(held.unwrap_or_default().into()), if has_waiting && held.is_some() => {}
                 room = link.writable(1), if has_waiting && held.is_none() => {
@@ -160,11 +165,11 @@ impl<'a> Engine<'a> {
                         pace.look_on();
                         continue;
                     }
-                    let is_idle = pace.is_idle() && self.carriage.is_at_rest();
-                    if !is_idle {
+                    if !self.carriage.is_at_rest() {
                         // The next update decides if bulk data may leave.
                         pace.mark();
                     }
+                    let is_idle = pace.is_idle();
                     self.update(lines);
                     self.line(lines, is_idle, due == Due::Glance)?;
                     if is_idle {
@@ -199,12 +204,21 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Queues a datagram of a local program, which came before that time.
-    fn take(&mut self, flow: Flow, payload: &[u8], age: Duration) {
+    /// Queues datagrams of local programs.
+    fn take_batch(&mut self) {
+        let now = self.link.now();
+        for _ in 0..BATCH {
+            let Some((flow, payload, age)) = self.ports.try_next(now) else { return };
+            self.take(now.saturating_sub(age), flow, &payload);
+        }
+    }
+
+    /// Queues a datagram of a local program, which came at that time.
+    fn take(&mut self, at: Instant, flow: Flow, payload: &[u8]) {
         if let Some(flow) = self.ports.take_renewed() {
             self.carriage.kinds().forget(flow);
         }
-        self.carriage.take(self.link.now().saturating_sub(age), flow, payload);
+        self.carriage.take(at, flow, payload);
         if let Some(stream) = self.carriage.take_start() {
             self.ask_for_key_frame(stream);
         }
@@ -260,12 +274,8 @@ impl<'a> Engine<'a> {
     /// Updates the state for programs, and reports the rate to encoders.
     fn update(&mut self, lines: &Lines) {
         let now = self.link.now();
-        if let Some(program) = self.ports.settle()
-            && !std::mem::replace(&mut self.told.is_unheard, true)
-        {
-            // A program that no longer takes reports ends with the next line.
-            let text = format!("nothing listens at {program}: what is sent to it is lost");
-            let _ = lines.notify(&Notice::Warning(&text));
+        if self.settled + SETTLE_TIME <= now || lines.until_due().is_zero() {
+            self.settle(lines, now);
         }
         self.pass_on(now, None);
         self.ask_for_viewers();
@@ -306,6 +316,18 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Counts what the system has done with datagrams.
+    fn settle(&mut self, lines: &Lines, now: Instant) {
+        self.settled = now;
+        if let Some(program) = self.ports.settle()
+            && !std::mem::replace(&mut self.told.is_unheard, true)
+        {
+            // A program that no longer takes reports ends with the next line.
+            let text = format!("nothing listens at {program}: what is sent to it is lost");
+            let _ = lines.notify(&Notice::Warning(&text));
+        }
+    }
+
     /// A frame is lost that others of its stream refer to: asks the encoder for a key frame.
     fn ask_for_key_frame(&mut self, stream: u64) {
         let now = self.link.now();
@@ -340,8 +362,10 @@ impl<'a> Engine<'a> {
 
     /// Prints a line, if one is due. `has_fallen`: the rate for encoders.
     fn line(&self, lines: &mut Lines, is_idle: bool, has_fallen: bool) -> anyhow::Result<()> {
-        let is_due = lines.until_due().is_zero() || has_fallen && lines.are_for_programs();
-        match self.view().filter(|_| is_due) {
+        if !lines.until_due().is_zero() && !(has_fallen && lines.are_for_programs()) {
+            return Ok(());
+        }
+        match self.view() {
             Some(_) if is_idle && lines.names_peers() => lines.skip(&self.carriage.ledger().sums()),
             Some(view) => lines.interval_of(&view, self.figures(&view))?,
             None => {}

@@ -11,11 +11,14 @@ use tokio::time::{Sleep, sleep};
 
 /// Time between two updates of the state, and of the message to encoders.
 pub(super) const UPDATE_TIME: Duration = Duration::from_millis(100);
-/// Time between two looks whether the rate has fallen: half a frame of a camera at 25 frames a second. An
-/// encoder that learns of it with the next update has filled the queue for three frames.
+/// Time between two looks whether the rate has fallen, where programs send: half a frame of a camera at 25
+/// frames a second. An encoder that learns of it with the next update has filled the queue for three frames.
 const GLANCE_TIME: Duration = Duration::from_millis(20);
 /// Time between two updates while there is no traffic.
 const REST_TIME: Duration = Duration::from_secs(5);
+/// Updates without traffic before a connection rests: a second. One that carries a datagram now and then does
+/// not.
+const QUIET: u8 = 10;
 
 /// Due task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +38,11 @@ pub(super) struct Pace {
     /// Time between two updates without traffic.
     rest: Duration,
     has_traffic: bool,
-    is_resting: bool,
+    /// Programs of this end have sent since the last update, and between the two before.
+    has_sent: bool,
+    glances: bool,
+    /// Updates in a row without traffic.
+    quiet: u8,
 }
 
 impl Pace {
@@ -44,7 +51,8 @@ impl Pace {
     pub(super) fn new(rest: Duration) -> Self {
         let timer = Box::pin(sleep(Duration::ZERO));
         let left = Duration::ZERO;
-        Self { timer, left, rest: rest.min(REST_TIME), has_traffic: true, is_resting: false }
+        let rest = rest.min(REST_TIME);
+        Self { timer, left, rest, has_traffic: true, has_sent: false, glances: false, quiet: 0 }
     }
 
     /// Waits until something is due. Cancel safe.
@@ -55,7 +63,7 @@ impl Pace {
 
     /// Waits for the next look, or the update.
     pub(super) fn look_on(&mut self) {
-        let time = self.left.min(GLANCE_TIME);
+        let time = if self.glances { self.left.min(GLANCE_TIME) } else { self.left };
         self.left -= time;
         self.timer.as_mut().set(sleep(time));
     }
@@ -63,21 +71,33 @@ impl Pace {
     /// The connection carries something.
     pub(super) fn mark(&mut self) {
         self.has_traffic = true;
-        if std::mem::take(&mut self.is_resting) {
+        if self.is_resting() {
+            self.quiet = 0;
             self.left = UPDATE_TIME;
             self.look_on();
         }
     }
 
-    /// `true` if there was no traffic since the last update.
+    /// Programs of this end have sent something.
+    pub(super) fn mark_sent(&mut self) {
+        self.has_sent = true;
+        self.mark();
+    }
+
+    /// `true` if there was no traffic for a second before this update.
     pub(super) fn is_idle(&self) -> bool {
-        !self.has_traffic
+        !self.has_traffic && self.quiet + 1 >= QUIET
+    }
+
+    fn is_resting(&self) -> bool {
+        self.quiet >= QUIET
     }
 
     /// Sets the time of the next update, which is `line` from now at the latest.
     pub(super) fn next(&mut self, line: Duration) {
-        self.is_resting = !std::mem::take(&mut self.has_traffic);
-        if self.is_resting {
+        self.glances = std::mem::take(&mut self.has_sent);
+        self.quiet = if std::mem::take(&mut self.has_traffic) { 0 } else { (self.quiet + 1).min(QUIET) };
+        if self.is_resting() {
             self.left = Duration::ZERO;
             self.timer.as_mut().set(sleep(self.rest));
         } else {
@@ -107,9 +127,14 @@ mod tests {
     async fn updates_are_rare_without_traffic_and_frequent_with_it() {
         let mut pace = Pace::new(Duration::from_secs(60));
         assert!(is_due(&mut pace, 50).await);
-        pace.next(Duration::from_secs(1));
-        assert!(is_due(&mut pace, 300).await);
-        assert!(pace.is_idle());
+        for update in 0..=QUIET {
+            pace.next(Duration::from_secs(1));
+            assert!(is_due(&mut pace, 300).await);
+            assert_eq!(pace.is_idle(), update + 1 >= QUIET + 1, "{update}");
+            if update == 0 {
+                pace.mark();
+            }
+        }
         pace.next(Duration::from_secs(1));
         assert!(!is_due(&mut pace, 300).await, "it rests");
         pace.mark();
@@ -120,12 +145,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn there_are_looks_between_updates_while_there_is_traffic_alone() {
+    async fn there_are_looks_between_updates_where_programs_send() {
         let mut pace = Pace::new(Duration::from_secs(5));
         assert_eq!(pace.due().await, Due::Update);
-        for (has_traffic, looks) in [(true, 4), (false, 0), (true, 4)] {
-            if has_traffic {
-                pace.mark();
+        for (sends, looks) in [(true, 4), (false, 0), (true, 4)] {
+            pace.mark();
+            if sends {
+                pace.mark_sent();
             }
             pace.next(Duration::from_secs(1));
             let mut found = 0;
@@ -133,7 +159,7 @@ mod tests {
                 found += 1;
                 pace.look_on();
             }
-            assert_eq!(found, looks, "traffic: {has_traffic}");
+            assert_eq!(found, looks, "programs send: {sends}");
         }
     }
 }

@@ -241,17 +241,22 @@ impl Ports {
         }
     }
 
-    /// The next datagram of a local program, its flow, and the time since it came. Cancel safe.
-    pub(super) async fn next(&mut self, now: impl Fn() -> Instant) -> (Flow, Bytes, Duration) {
-        let arrived = self.arrivals().next().await;
+    /// Waits until there is a datagram of a local program. Cancel safe.
+    pub(super) async fn ready(&self) {
+        self.arrivals().ready().await;
+    }
+
+    /// The next datagram of a local program, its flow, and the time since it came.
+    pub(super) fn try_next(&mut self, now: Instant) -> Option<(Flow, Bytes, Duration)> {
+        let arrived = self.arrivals().try_next()?;
         let age = self.arrivals().age(&arrived);
         let Arrived { port, number, socket, source, payload, .. } = arrived;
         let flow = match (self, number) {
-            (Self::Near(near), _) => near.flow_of(now(), port, (socket, source)),
+            (Self::Near(near), _) => near.flow_of(now, port, (socket, source)),
             (Self::Far(_), number) => Flow { port, number: number.unwrap_or_default() },
             (Self::Embedded(ports), _) => ports.flow_of(port),
         };
-        (flow, payload, age)
+        Some((flow, payload, age))
     }
 
     /// The flow of the last datagram, if its program is a new one.
@@ -408,7 +413,8 @@ mod tests {
             source = program.recv_from(&mut buffer).await.expect("a datagram").1;
         }
         program.send_to(b"answer", source).await.expect("loopback");
-        let (flow, payload, _) = ports.next(|| now).await;
+        ports.ready().await;
+        let (flow, payload, _) = ports.try_next(now).expect("a datagram");
         assert_eq!((flow, &payload[..]), (Flow { port: 0, number: u8::MAX }, &b"answer"[..]));
     }
 }
