@@ -5,8 +5,9 @@ Usage: benches/relay.py [--rate MBIT] [--seconds 20] [--rounds 3] [--latency MS]
 
 Both ends together while the video is sent, without the processes that make, delay and count the datagrams;
 medians of alternating rounds. The relay is encrypted; SRT is measured with and without encryption (AES-128),
-RIST without. Between the ends is a path with a delay: on a path without one, feedback once per round-trip
-time is feedback for each datagram. The last line is JSON.
+RIST without. The last row is socat, which forwards each datagram without a protocol. Between the ends is a
+path with a delay: on a path without one, feedback once per round-trip time is feedback for each datagram. The
+last line is JSON.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ PROGRAMS: dict[str, tuple[str, str]] = {
     "RIST": (
         f"ristreceiver -p 1 -i 'rist://@127.0.0.1:{LINK}?buffer={{latency}}' -o udp://127.0.0.1:{VIEWER}",
         f"ristsender -p 1 -i udp://127.0.0.1:{CAMERA} -o 'rist://127.0.0.1:{PATH}?buffer={{latency}}'",
+    ),
+    "socat": (
+        f"socat -u UDP4-RECV:{LINK} UDP4-SENDTO:127.0.0.1:{VIEWER}",
+        f"socat -u UDP4-RECV:{CAMERA} UDP4-SENDTO:127.0.0.1:{PATH}",
     ),
 }
 """The commands at the viewer and at the camera."""
@@ -180,7 +185,8 @@ def main() -> int:
         program = shlex.split(commands[0])[0]
         if shutil.which(program) is None:
             print(
-                f"{name}: skipped, no {program} (cargo build --release; apt-get install srt-tools rist-tools)"
+                f"{name}: skipped, no {program} (cargo build --release; "
+                "apt-get install srt-tools rist-tools socat)"
             )
         else:
             costs[name] = []

@@ -3,7 +3,8 @@
 
 Usage: benches/run.py [--out out/bench] [--rounds 3] [--only SECTION] [--page docs/speed.md]
 
-Sections: simulator, mobile, parts, sockets, relay, campaign. With `--only` the others keep what OUT has.
+Sections: simulator, mobile, parts, sockets, relay, busy, campaign. With `--only` the others keep what OUT
+has.
 
 `parts` measures the cost per packet of single parts: the codec, each loss classifier, the reordering buffer,
 the protocol, the loss models, and the router laws of explicit rate control, also as shares of the cost of an
@@ -42,6 +43,7 @@ CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
 NS3_WIRELESS = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi", "dsdv")
 NS3_CELL = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi")
+SECTIONS = ("simulator", "mobile", "parts", "sockets", "relay", "busy", "campaign")
 SCALES = (50, 100, 200, 500)
 """Nodes of networks of equal density."""
 
@@ -218,6 +220,17 @@ def relay() -> list[dict[str, object]]:
     return rows
 
 
+def busy() -> list[dict[str, object]]:
+    """500 streams through one relay server, compared with an SRT listener."""
+    build = ["cargo", "build", "--quiet", "--release"]
+    subprocess.run([*build, "-p", "whimbrel-cli"], cwd=ROOT, check=True)
+    subprocess.run([*build, "-p", "whimbrel-relay", "--example", "busy"], cwd=ROOT, check=True)
+    cost = run([sys.executable, str(ROOT / "benches" / "busy.py")])
+    print(cost.output)
+    rows: list[dict[str, object]] = json.loads(cost.output.splitlines()[-1])
+    return rows
+
+
 def campaign() -> list[dict[str, object]]:
     """The same campaign by local threads and by two workers of a Dask cluster."""
     cost = run([sys.executable, str(ROOT / "benches" / "campaign.py")])
@@ -263,7 +276,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["simulator", "mobile", "parts", "sockets", "relay", "campaign"])
+    parser.add_argument("--only", choices=SECTIONS)
     parser.add_argument("--page", type=Path, help="write the tables as a page")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -279,6 +292,8 @@ def main() -> int:
         record["sockets"] = sockets()
     if arguments.only in (None, "relay"):
         record["relay"] = relay()
+    if arguments.only in (None, "busy"):
+        record["busy"] = busy()
     if arguments.only in (None, "campaign"):
         record["campaign"] = campaign()
     file.write_text(json.dumps(record, indent=2) + "\n")

@@ -45,7 +45,15 @@ Instructions per packet are counted by `make instructions`, and compared with re
 def page(record: Mapping[str, Any]) -> str:
     """The page with the sections that the record has."""
     return "\n".join(
-        [BEGIN, *_sockets(record), *_relay(record), *_simulator(record), *_code(record), *_machine()]
+        [
+            BEGIN,
+            *_sockets(record),
+            *_relay(record),
+            *_busy(record),
+            *_simulator(record),
+            *_code(record),
+            *_machine(),
+        ]
     )
 
 
@@ -68,6 +76,17 @@ def _relay(record: Mapping[str, Any]) -> list[str]:
         for row in rows
     ]
     return _table("Relay", ["20 s of 6 Mbit/s, RTT 40 ms, both ends", "processor, s", "of SRT's"], lines)
+
+
+def _busy(record: Mapping[str, Any]) -> list[str]:
+    rows: Sequence[Row] = record.get("busy", ())
+    lines = [
+        f"| {row['program']} | {row['mbps']:.0f} | {row['delivered']:.1%} | {row['server_us']:.0f} "
+        f"| {row['p50_ms']:.1f}, {row['p99_ms']:.1f} |"
+        for row in rows
+    ]
+    columns = ["500 streams, server on one core", "Mbit/s", "delivered", "us per datagram"]
+    return _table("Many streams", [*columns, "delay, ms: median, 99 %"], lines)
 
 
 def _simulator(record: Mapping[str, Any]) -> list[str]:
