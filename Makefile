@@ -253,7 +253,7 @@ properties: tools
 	env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(CASES) $(CARGO) test --quiet $(TESTS)
 
 fuzz: tools
-	scripts/fuzz.sh $(FUZZ_SECONDS)
+	$(PYTHON) scripts/fuzz.py --seconds $(FUZZ_SECONDS)
 
 docs: extension playground
 	echo "== documents"
