@@ -66,7 +66,7 @@ def unpack(target: str, folder: Path) -> None:
 
 
 def pack(target: str, folder: Path) -> None:
-    """Keeps the inputs of a folder, but those of the corpus that people wrote."""
+    """Keeps the inputs of a folder that are not in the written corpus."""
     written = {path.read_bytes() for path in (FUZZ / "corpus" / target).iterdir()}
     with zipfile.ZipFile(
         FUZZ / "corpora" / f"{target}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9

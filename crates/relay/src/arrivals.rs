@@ -32,7 +32,7 @@ thread_local! {
     /// Room for a datagram while it is read. Sockets share it: one of 64 KiB each is too much for thousands
     /// of flows.
     static ROOM: RefCell<Box<[u8]>> = RefCell::new(vec![0; LARGEST].into());
-    /// What was read of a socket, until it is queued.
+    /// Datagrams read from a socket, until they are queued.
     static READ: RefCell<Vec<(SocketAddr, Bytes)>> = RefCell::new(Vec::with_capacity(BATCH));
 }
 
@@ -129,8 +129,8 @@ impl Arrivals {
                 }));
                 ended
             });
-            // The system's messages about datagrams that were sent are counted by the socket. What is left, such
-            // as a lack of memory, passes.
+            // The socket counts the system's messages about datagrams that were sent. What is left, such as a
+            // lack of memory, passes.
             if ended.is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
                 tokio::time::sleep(RETRY_TIME).await;
             }
