@@ -2,8 +2,8 @@
 //! the load of `benches/busy.py`.
 //!
 //! Usage: `busy keys FOLDER STREAMS` makes a key for each near end, and the file `peers` with their
-//! fingerprints; `busy run FOLDER SERVER ITS-KEY SINK STREAMS KBIT/S SECONDS LATENCY-MS` sends. The last line is
-//! JSON: datagrams sent and received, and the median and the 99th percentile of their delay in milliseconds.
+//! fingerprints; `busy run FOLDER SERVER ITS-KEY SINK STREAMS KBIT/S SECONDS LATENCY-MS` sends. The last line
+//! is JSON: datagrams sent and received, and the median and the 99th percentile of their delay in ms.
 
 use std::fs::File;
 use std::io::Write;
