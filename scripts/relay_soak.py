@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs an encrypted relay for a while over a path with random events, and checks that it survives them.
 
-Usage: scripts/relay_soak.py [--minutes 30] [--seed 1] [--program target/release/whimbrel]
+Usage: scripts/relay_soak.py [--minutes 30] [--seed 1] [--program target/release/whimbrel] [--record FILE]
 
 A path in this process carries the datagrams between `whimbrel relay client` and `whimbrel relay server`.
 The path fails, loses, delays, reorders and repeats them, drops large ones, and changes the address from which
 they reach the listening end, as a NAT does; the ends are stopped for a while, as in a suspended laptop.
 Programs at both ends send video, speech and answers. It exits with 1 if the connection was lost, if speech
-did not return after an event, or if the memory of an end grew.
+did not return after an event, or if the memory of an end grew. With `--record`, a JSON file gets
+the run as well: hours add up over runs with different seeds.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import time
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 # Speech returns within this time after an event, in seconds: some retransmission times, and the search for
@@ -346,6 +348,14 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[str]:
     return faults
 
 
+def add(file: Path, run: dict[str, object]) -> None:
+    """Adds a run to a file, and prints the hours of all runs."""
+    runs: list[dict[str, object]] = json.loads(file.read_text()) if file.exists() else []
+    file.write_text(json.dumps([*runs, run], indent=1) + "\n")
+    hours = sum(float(str(each["minutes"])) for each in [*runs, run]) / 60
+    print(f"{len(runs) + 1} runs, {hours:.1f} hours, written to {file}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -354,9 +364,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default="target/release/whimbrel")
     parser.add_argument("--keep", type=Path, help="a folder for the ends' logs")
+    parser.add_argument("--record", type=Path, help="a JSON file that gets this run as well")
     arguments = parser.parse_args()
+    begun = datetime.now(UTC)
     with tempfile.TemporaryDirectory() as folder:
         faults = run(arguments, arguments.keep or Path(folder))
+    minutes = round((datetime.now(UTC) - begun).total_seconds() / 60, 1)
+    if arguments.record:
+        begin = begun.isoformat(timespec="minutes")
+        add(arguments.record, {"begin": begin, "minutes": minutes, "seed": arguments.seed, "faults": faults})
     for fault in faults:
         print(f"FAULT: {fault}", file=sys.stderr)
     print("soak:", "ok" if not faults else f"{len(faults)} fault(s)")

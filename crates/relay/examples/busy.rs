@@ -5,6 +5,8 @@
 //! fingerprints; `busy run FOLDER SERVER ITS-KEY SINK STREAMS KBIT/S SECONDS LATENCY-MS` sends. The last line
 //! is JSON: datagrams sent and received, and the median and the 99th percentile of their delay in ms.
 
+#![allow(clippy::disallowed_types, reason = "it measures real delays")]
+
 use std::fs::File;
 use std::io::Write;
 use std::net::{SocketAddr, UdpSocket};

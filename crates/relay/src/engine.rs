@@ -362,7 +362,8 @@ impl<'a> Engine<'a> {
 
     /// Prints a line, if one is due. `has_fallen`: the rate for encoders.
     fn line(&self, lines: &mut Lines, is_idle: bool, has_fallen: bool) -> anyhow::Result<()> {
-        if !lines.until_due().is_zero() && !(has_fallen && lines.are_for_programs()) {
+        let is_due = lines.until_due().is_zero() || has_fallen && lines.are_for_programs();
+        if !is_due {
             return Ok(());
         }
         match self.view() {
