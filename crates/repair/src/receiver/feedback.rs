@@ -77,7 +77,7 @@ pub(super) struct Feedback {
     pause: Duration,
     /// Lateness of overtaken packets.
     lateness: Lateness,
-    /// Lateness of frames: their sender is not regular.
+    /// By how much frames are sent later than expected.
     irregularity: Lateness,
     /// The newest gaps.
     gaps: VecDeque<Gap>,
@@ -182,9 +182,7 @@ impl Feedback {
         let Original { esi, is_whole, header, before } = original;
         let silent = core::mem::take(&mut self.silent);
         if silent > 0 && esi == self.arrivals_end {
-            // Nothing was lost. The next ones of these are not taken for lost at once.
-            let late = now - self.silent_from + self.irregularity.wait();
-            self.irregularity.raise((late + late / 4).min(self.latency * 2));
+            self.note_irregularity(header.time);
         }
         self.note_arrival(now, esi, is_whole, before);
         if self.newest == Some((esi, now)) {
@@ -233,6 +231,15 @@ impl Feedback {
         // One that will soon be due travels with the acknowledgement of this arrival.
         let is_soon = is_end && due <= now + RARELY / 8 || self.since >= MANY;
         self.rare_due = Some(if is_soon { now } else { due });
+    }
+
+    /// A frame was expected too early, and nothing was lost. If its sender was late, and not the path, its next
+    /// frames are not taken for lost as early.
+    fn note_irregularity(&mut self, time: u32) {
+        let step = self.arriving.map_or(0, |before| AduHeader::difference(time, before.time));
+        let step = Duration::from_nanos(u64::try_from(step).unwrap_or(0));
+        let late = step.saturating_sub(self.expected_interval());
+        self.irregularity.raise((late + late / 4).min(self.latency * 2));
     }
 
     fn note_arrival(&mut self, now: Instant, esi: Esi, is_whole: bool, before: Esi) {
