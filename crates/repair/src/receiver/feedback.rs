@@ -233,8 +233,8 @@ impl Feedback {
         self.rare_due = Some(if is_soon { now } else { due });
     }
 
-    /// A frame was expected too early, and nothing was lost. If its sender was late, and not the path, its next
-    /// frames are not taken for lost as early.
+    /// A frame was expected too early, and nothing was lost. If its sender was late, and not the path, the next
+    /// frames are taken for lost later.
     fn note_irregularity(&mut self, time: u32) {
         let step = self.arriving.map_or(0, |before| AduHeader::difference(time, before.time));
         let step = Duration::from_nanos(u64::try_from(step).unwrap_or(0));
