@@ -233,7 +233,7 @@ impl Feedback {
         self.rare_due = Some(if is_soon { now } else { due });
     }
 
-    /// A frame was expected too early, and nothing was lost. If its sender was late, and not the path, the next
+    /// A frame was expected too early, and nothing was lost. If the sender was late, not the path, the next
     /// frames are taken for lost later.
     fn note_irregularity(&mut self, time: u32) {
         let step = self.arriving.map_or(0, |before| AduHeader::difference(time, before.time));
