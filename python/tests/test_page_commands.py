@@ -166,7 +166,8 @@ def test_the_emulations_of_a_page_run(
 
 
 def _port() -> int:
-    with socket.socket() as probe:
+    # Of UDP: a free one of TCP may be in use.
+    with socket.socket(type=socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
@@ -231,7 +232,9 @@ def test_the_measurements_of_a_page_run_between_two_ends_here(name: str, tmp_pat
             asked += ["--key", "b.pem"]
         with _running(given, tmp_path) as process:
             assert process.stdout is not None
-            assert process.stdout.readline()
+            first = process.stdout.readline()
+            assert first
+            assert process.poll() is None, first
             assert _ended(asked, tmp_path)
     if name == "record":
         for words in ("run lte/scenario.toml", "run lte/scenario.toml --set flow.stream.transport=tcp"):
