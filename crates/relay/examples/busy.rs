@@ -142,7 +142,7 @@ async fn send(programs: &[Embedded], begin: Instant, gap: Duration, time: Durati
     }
 }
 
-/// Takes what arrives at a port in a thread, until it is told to end; returns the delays in nanoseconds.
+/// Receives datagrams at a port in a thread until it is stopped, and returns their delays in nanoseconds.
 fn listen(
     sink: SocketAddr,
     begin: Instant,

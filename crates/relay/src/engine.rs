@@ -440,6 +440,7 @@ impl<'a> Engine<'a> {
     }
 
     fn report(&mut self, lines: &mut Lines) -> anyhow::Result<()> {
+        self.settle(lines, self.link.now());
         let Some(view) = self.view() else { return Ok(()) };
         lines.interval_of(&view, self.figures(&view))?;
         let encoder_rate = self.encoder_rate(&view);

@@ -16,8 +16,8 @@ pub(super) const UPDATE_TIME: Duration = Duration::from_millis(100);
 const GLANCE_TIME: Duration = Duration::from_millis(20);
 /// Time between two updates while there is no traffic.
 const REST_TIME: Duration = Duration::from_secs(5);
-/// Updates without traffic before a connection rests: a second. One that carries a datagram now and then does
-/// not.
+/// Updates without traffic before a connection rests, about a second: one with ten datagrams a second would
+/// return its memory, and expand its keys again, for each of them.
 const QUIET: u8 = 10;
 
 /// Due task.
@@ -38,8 +38,9 @@ pub(super) struct Pace {
     /// Time between two updates without traffic.
     rest: Duration,
     has_traffic: bool,
-    /// Programs of this end have sent since the last update, and between the two before.
+    /// Programs of this end have sent since the last update.
     has_sent: bool,
+    /// Programs had sent before the last update: there are looks until the next one.
     glances: bool,
     /// Updates in a row without traffic.
     quiet: u8,
