@@ -5,7 +5,7 @@
 #   make check   the two-minute subset for the inner loop
 #   make bench   benchmarks, compared with ns-2, ns-3 and quinn if they are installed
 #   make instructions  the simulator's instructions per link forward, compared with the recorded ones
-#   make faults  SEEDS (20000) trials of each kind of two endpoints on a hostile path, JOBS (2) at a time (docs/faults.md)
+#   make faults  the next SEEDS (20000) trials of each kind of two endpoints on a hostile path, JOBS (2) at a time (docs/faults.md)
 #   make mutants  small changes of the code for which a test must fail; MUTANTS selects some ("--file path_mtu --shard 1/20")
 #   make properties  the property tests with fresh seeds and CASES (2000) cases each; TESTS selects some ("-p whimbrel-proto --test all liveness")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
@@ -241,9 +241,7 @@ instructions: tools
 	$(PYTHON) benches/instructions.py
 
 faults: tools
-	for kind in "" --repair --multipath; do \
-	  $(CARGO) run --quiet --release -p whimbrel-faults -- $$kind --seeds $(SEEDS) --jobs $(JOBS) || exit 1; \
-	done
+	$(PYTHON) scripts/fault_trials.py --trials $(SEEDS) --jobs $(JOBS)
 
 # All of them take days. By default, only those that once survived.
 mutants: tools

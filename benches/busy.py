@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Many streams through one server: whimbrel relay compared with an SRT listener, each on one core.
 
-Usage: benches/busy.py [--streams 500] [--rates KBIT/S ...] [--seconds 10] [--latency MS]
+Usage: benches/busy.py [--streams 500] [--rates KBIT/S ...] [--seconds 10] [--latency MS] [--flame FILE]
 
 Each stream is a connection of its own; all go to one program. The server runs on the second core, the clients
 and the program on the first. Measured are the server's share of its core, the share of the datagrams that the
 program gets, and the delay of the latest hundredth; SRT holds datagrams for its latency, which is subtracted.
 The rate of each stream is raised until less than 99 % arrive. The last line is JSON.
+
+With `--flame`, the relay is sampled at the lowest rate, and the file gets its flame graph.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ PORT, SINK = 9200, 9300
 KEY = "sixteen-characters"
 LEAST = 0.99
 ON_CORE = ("taskset", "--cpu-list")
+# Stacks are unwound from the stack's bytes, since optimised code has no frame pointers.
+SAMPLE = ("perf", "record", "--quiet", "--freq", "199", "--call-graph", "dwarf,8192")
+FLAME_TOOLS = ("perf", "inferno-collapse-perf", "inferno-flamegraph")
 
 
 def commands(name: str, folder: Path, given: argparse.Namespace, rate: float) -> tuple[list[str], list[str]]:
@@ -55,8 +60,10 @@ def commands(name: str, folder: Path, given: argparse.Namespace, rate: float) ->
     return [program, "listen", *common], [program, "call", *common, *load]
 
 
-def measure(name: str, folder: Path, given: argparse.Namespace, rate: float) -> dict[str, object]:
-    """A row: one server with all its clients.
+def measure(
+    name: str, folder: Path, given: argparse.Namespace, rate: float, samples: Path | None = None
+) -> dict[str, object]:
+    """A row: one server with all its clients. With `samples`, the server's stacks are recorded in that file.
 
     Raises:
         SystemExit: the clients fail.
@@ -71,6 +78,9 @@ def measure(name: str, folder: Path, given: argparse.Namespace, rate: float) -> 
                 # Its first line comes when all are connected.
                 sender.stdout.readline()
                 before = processor_time(process.pid)
+                if samples:
+                    during = ["--pid", str(process.pid), "--", "sleep", str(given.seconds - 1)]
+                    subprocess.run([*SAMPLE, "--output", str(samples), *during], check=True)
                 last = sender.stdout.readlines()[-1:]
                 cost = processor_time(process.pid) - before
             if sender.returncode:
@@ -87,6 +97,30 @@ def measure(name: str, folder: Path, given: argparse.Namespace, rate: float) -> 
         "p50_ms": round(found["p50_ms"] - held, 2),
         "p99_ms": round(found["p99_ms"] - held, 2),
     }
+
+
+def draw_flame_graph(file: Path, folder: Path, given: argparse.Namespace) -> None:
+    """Samples the relay at the lowest rate, and draws its stacks.
+
+    Raises:
+        SystemExit: a tool is missing.
+    """
+    for tool in FLAME_TOOLS:
+        if shutil.which(tool) is None:
+            raise SystemExit(f"missing: {tool}. Install: apt-get install linux-perf; cargo install inferno")
+    samples = folder / "perf.data"
+    row = measure("whimbrel relay", folder, given, min(given.rates), samples)
+    title = (
+        f"Relay server, {given.streams} streams, {row['mbps']:.0f} Mbit/s, {row['server_us']} us a datagram"
+    )
+    script = ["perf", "script", "--no-inline", "--input", str(samples)]
+    draw = ["inferno-flamegraph", "--minwidth", "0.4", "--title", title]
+    with (
+        subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as stacks,
+        subprocess.Popen(FLAME_TOOLS[1], stdin=stacks.stdout, stdout=subprocess.PIPE) as folded,
+        file.open("wb") as out,
+    ):
+        subprocess.run(draw, stdin=folded.stdout, stdout=out, check=True)
 
 
 def make_keys(folder: Path, streams: int) -> None:
@@ -109,10 +143,15 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=int, default=10)
     parser.add_argument("--latency", type=int, default=150, help="budget of repair in ms")
+    parser.add_argument("--flame", type=Path, help="draw a flame graph instead (SVG)")
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        if given.flame:
+            make_keys(folder, given.streams)
+            draw_flame_graph(given.flame, folder, given)
+            return 0
         names = ["whimbrel relay"]
         if shutil.which("gcc") and Path("/usr/include/srt/srt.h").exists():
             source = str(ROOT / "benches" / "peers" / "srt_busy.c")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Instructions of the simulator, per link forward, packet, 802.11 transmission, MPDU and transport block.
+"""Instructions of the simulator and of each part of a datagram's way, which hardly depend on the machine.
 
 Usage: benches/instructions.py [--update] [--case F1]
 
-Instruction counts hardly depend on the machine and not at all on its load, so that a slow-down of a few
-percent shows where a timing could not. valgrind's callgrind counts two runs of each case, of different
-lengths: their difference is the simulation alone, without reading the scenario and building the network.
+They do not depend on its load, so that a slow-down of a few percent shows where a timing could not.
+valgrind's callgrind counts two runs of each case, of different lengths: their difference is the work alone,
+without reading a scenario, building a network or a handshake.
 
 benches/instructions.json holds the values, for one version of rustc. With another one, the counts are
 reported and nothing is checked: what the compiler does differently is not the code's affair. --update
@@ -33,7 +33,7 @@ PEERS = ROOT / "benches" / "peers"
 
 @dataclass(frozen=True)
 class Case:
-    """A run of an example, and its two lengths in simulated seconds."""
+    """A run of an example, and its two lengths in simulated seconds or datagrams."""
 
     arguments: tuple[str, ...]
     lengths: tuple[int, int]
@@ -49,6 +49,11 @@ def mobile(arguments: tuple[str, ...], lengths: tuple[int, int]) -> Case:
     return Case(arguments, lengths, "manet", "duration", (("per_transmission", "transmissions"),))
 
 
+def datagrams(example: str, *arguments: str) -> Case:
+    """Datagrams between two ends, both together."""
+    return Case(arguments, (10_000, 20_000), example, "datagrams", (("per_datagram", "datagrams"),))
+
+
 CASES = {
     "F1": Case(("F1",), (2, 4)),
     "F3": Case(("F3",), (26, 46)),
@@ -58,16 +63,21 @@ CASES = {
     "AX": Case(("AX",), (2, 4), units=(("per_mpdu", "mpdus"),)),
     "L100": Case((), (4, 8), "drive", units=(("per_block", "blocks"),)),
     "M500": mobile(("500", "flows", "20", "begin", "0", "interval", "0.25", "rts", "3000"), (20, 40)),
+    "CCID2": datagrams("exchange", "2"),
+    "CCID3": datagrams("exchange", "3"),
+    "DTLS": datagrams("records"),
+    "PARITY": datagrams("code"),
 }
 """AX has 50 saturated stations, L100 100 terminals in three LTE cells, F2 the movements of a file, M500 500
-nodes at its density."""
+nodes at its density. CCID2 and CCID3 are plain DCCP, DTLS is encryption and decryption, PARITY 20 % of repair
+symbols with as many losses."""
 # The C library picks its string functions by the processor; these are the ones that every x86-64 has.
 LACKING = "-AVX2,-AVX512F,-AVX512VL,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
 PLAIN_PROCESSOR = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={LACKING}"}
 
 
 def start(program: Path, case: Case, seconds: int) -> subprocess.Popen[str]:
-    """Starts a run of `case` under callgrind."""
+    """Starts a run of `case`, of a length, under callgrind."""
     counter = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     return subprocess.Popen(
         [*counter, str(program), *case.arguments, case.option, str(seconds)],
@@ -107,7 +117,7 @@ def check(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, flo
                 faults.append(f"{case} {unit}: nothing is recorded")
                 continue
             change = value / before - 1
-            print(f"{case:4} {unit:16} {value:9.1f}  recorded {before:9.1f}  {change:+.1%}")
+            print(f"{case:6} {unit:16} {value:9.1f}  recorded {before:9.1f}  {change:+.1%}")
             if change > TOLERANCE:
                 faults.append(f"{case} {unit}: {value} instructions instead of {before} ({change:+.1%})")
             elif change < -TOLERANCE:
@@ -129,8 +139,10 @@ def main() -> int:
         print(f"missing: {message}" if required else f"skipped, because {message}", file=sys.stderr)
         return 1 if required else 0
     # With the features of the Python package, which `make extension` has built with the same profile.
-    packages = [part for crate in ("python", "lab", "cell") for part in ("-p", f"whimbrel-{crate}")]
-    wanted = [part for example in ("speed", "manet", "drive") for part in ("--example", example)]
+    crates = ("python", "lab", "cell", "proto", "dtls", "repair")
+    packages = [part for crate in crates for part in ("-p", f"whimbrel-{crate}")]
+    examples = sorted({case.example for case in CASES.values()})
+    wanted = [part for example in examples for part in ("--example", example)]
     build = ["cargo", "build", "--quiet", "--release", *packages, *wanted]
     subprocess.run(build, cwd=ROOT, check=True)
     programs = ROOT / "target" / "release" / "examples"

@@ -41,6 +41,11 @@ rounds in brackets. The programs are in `benches/`; a machine under load changes
 Instructions per packet are counted by `make instructions`, and compared with recorded counts in every test.
 """
 
+FLAME_GRAPH = (
+    "[Where the relay's time goes](images/relay-flame.svg), sampled at 50 Mbit/s by "
+    "`benches/busy.py --flame docs/images/relay-flame.svg`."
+)
+
 
 def page(record: Mapping[str, Any]) -> str:
     """The page with the sections that the record has."""
@@ -86,7 +91,8 @@ def _busy(record: Mapping[str, Any]) -> list[str]:
         for row in rows
     ]
     columns = ["500 streams, server on one core", "Mbit/s", "delivered", "us per datagram"]
-    return _table("Many streams", [*columns, "delay, ms: median, 99 %"], lines)
+    table = _table("Many streams", [*columns, "delay, ms: median, 99 %"], lines)
+    return [*table, *([FLAME_GRAPH, ""] if table else [])]
 
 
 def _simulator(record: Mapping[str, Any]) -> list[str]:

@@ -5,9 +5,9 @@ Usage: scripts/fuzz.py [--seconds 60] [--jobs 1] [TARGET ...]
 
 A slice of some seconds of each target, which begins with the inputs of all slices before. Afterwards the
 inputs that reach new code, minimised, are in fuzz/corpora/TARGET.zip, and the executions of all slices are
-counted in fuzz/executions.json: commit both. An input that fails is kept in fuzz/artifacts, and the slice is
-an offence. The programs have assertions and checks of overflows, and no sanitizer: the targets have no unsafe
-code of their own.
+counted in tests/lasting/fuzz.json: commit both. An input that fails is kept in fuzz/artifacts, and the slice
+is an offence. The programs have assertions and checks of overflows, and no sanitizer: the targets have no
+unsafe code of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "fuzz"
-COUNTS = FUZZ / "executions.json"
+COUNTS = ROOT / "tests" / "lasting" / "fuzz.json"
 CARGO = ("cargo", "+nightly", "fuzz")
 # Inputs of libFuzzer may be longer than any datagram: they need not be.
 LONGEST = 4096

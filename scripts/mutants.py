@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
 """Applies small changes to the code and checks that a test fails for each.
 
-Usage: scripts/mutants.py [--file TEXT] [--shard K/N] [--listed] [--list] [--timeout S]
+Usage: scripts/mutants.py [--file TEXT] [--shard K/N] [--listed] [--list] [--timeout S] [--minutes M]
 
 There are two kinds of mutants. The listed ones are in tests/mutants.toml: each is a change of one place that
 once survived, with the tests that must fail for it. The generated ones change one operator or bound in a line
-of `proto`, `control`, `wifi`, `netsim` or `lab`. Each is applied to a copy of the tree below
+of `proto`, `control`, `repair`, `wifi`, `netsim` or `lab`. Each is applied to a copy of the tree below
 target/mutants, in which the tests of its crate then run.
 
 A mutant that survives is an offence, unless tests/mutants.toml explains under [[survivor]] why it has no
 observable effect; so is an explanation of a mutant that no longer survives. There are thousands of generated
 mutants, and each takes as long as its crate takes to build and to test: `--file` and `--shard` select some.
+With `--minutes`, the selected files are taken one after the other, and the results of each are counted in
+tests/lasting/mutants.json: commit it. A file that has not changed since it was counted is left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,7 +33,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path("tests/mutants.toml")
-CRATES = ("proto", "control", "wifi", "netsim", "lab")
+COUNTS = Path("tests/lasting/mutants.json")
+CRATES = ("proto", "control", "repair", "wifi", "netsim", "lab")
+# Packages with most of their tests outside of the library.
+TESTED_OUTSIDE = ("whimbrel-repair",)
 # Operators and their replacements.
 OPERATORS = {
     " < ": " <= ",
@@ -168,6 +176,8 @@ class Copy:
         text = path.read_text()
         path.write_text(mutant.apply(text))
         test = ["cargo", "test", "--quiet", "--offline", "-p", mutant.package, "--lib"]
+        if mutant.package in TESTED_OUTSIDE:
+            test.append("--tests")
         try:
             build = self.run([*test, "--no-run"], 3600)
             if build is None or build != 0:
@@ -188,6 +198,39 @@ class Copy:
         return done.returncode
 
 
+class Counts:
+    """Results by file, each with the digest of the file to which they belong."""
+
+    def __init__(self, root: Path, minutes: float) -> None:
+        """Reads the results of earlier slices; no file is begun after that time."""
+        self.root = root
+        self.end = time.monotonic() + 60 * minutes
+        self.files: dict[str, dict[str, str | int]] = {}
+        if (root / COUNTS).exists():
+            self.files = json.loads((root / COUNTS).read_text())
+        self.taken: dict[str, bool] = {}
+
+    def wants(self, file: str) -> bool:
+        """The file has changed since its results were counted, and there is time for it."""
+        if file not in self.taken:
+            self.write()
+            digest = hashlib.sha256((self.root / file).read_bytes()).hexdigest()[:16]
+            is_new = self.files.get(file, {}).get("file") != digest
+            self.taken[file] = is_new and time.monotonic() < self.end
+            if self.taken[file]:
+                self.files[file] = {"file": digest}
+        return self.taken[file]
+
+    def add(self, file: str, result: str) -> None:
+        """Counts a result."""
+        self.files[file][result] = int(self.files[file].get(result, 0)) + 1
+
+    def write(self) -> None:
+        """Writes the results, after each file: one in the middle of which the command ends is not counted."""
+        (self.root / COUNTS).parent.mkdir(exist_ok=True)
+        (self.root / COUNTS).write_text(json.dumps(dict(sorted(self.files.items())), indent=1) + "\n")
+
+
 def main() -> int:
     """Tests the selected mutants; the exit code is 1 if one survives without an explanation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -198,6 +241,7 @@ def main() -> int:
     parser.add_argument(
         "--timeout", type=float, default=300, help="time limit for the tests of one mutant, in seconds"
     )
+    parser.add_argument("--minutes", type=float, help="begin no file after this time, and count the results")
     arguments = parser.parse_args()
     listed, survivors = read(ROOT)
     every = [*listed, *(() if arguments.listed else generated(ROOT))]
@@ -212,10 +256,15 @@ def main() -> int:
         one.apply((ROOT / one.file).read_text())
     copy = Copy(ROOT, arguments.timeout)
     explained = {(one.file, one.old, one.new) for one in survivors}
+    counts = Counts(ROOT, arguments.minutes) if arguments.minutes else None
     offences, tally = [], dict.fromkeys(RESULT.values(), 0)
     for one in chosen:
+        if counts and not counts.wants(one.file):
+            continue
         dies = copy.dies(one)
         tally[RESULT[dies]] += 1
+        if counts:
+            counts.add(one.file, RESULT[dies])
         is_explained = (one.file, one.old.strip(), one.new.strip()) in explained
         print(f"{RESULT[dies]:<15}{one.name()}{' (explained)' if is_explained else ''}", flush=True)
         if dies is False and not is_explained:
@@ -224,6 +273,8 @@ def main() -> int:
             offences.append(f"{one.name()}: {LIST} explains a survivor, but a test fails for it")
         elif dies is None and one in listed:
             offences.append(f"{one.name()}: a listed mutant must compile")
+    if counts:
+        counts.write()
     for offence in offences:
         print(offence, file=sys.stderr)
     print("mutants: " + ", ".join(f"{count} {result.lower()}" for result, count in tally.items() if count))

@@ -8,7 +8,7 @@ The path fails, loses, delays, reorders and repeats them, drops large ones, and 
 they reach the listening end, as a NAT does; the ends are stopped for a while, as in a suspended laptop.
 Programs at both ends send video, speech and answers. It exits with 1 if the connection was lost, if speech
 did not return after an event, or if the memory of an end grew. With `--record`, a JSON file gets
-the run as well: hours add up over runs with different seeds.
+the run as well (tests/lasting/soak.json): hours add up over runs with different seeds.
 """
 
 from __future__ import annotations

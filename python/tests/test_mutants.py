@@ -22,7 +22,26 @@ def test_a_mutant_of_a_line_that_is_gone_is_refused() -> None:
         script.Mutant("crates/proto/src/lib.rs", 0, "gone", "new").apply("fn here() {}")
 
 
-@pytest.mark.parametrize("crate", ["proto", "control", "wifi", "netsim", "lab"])
+@pytest.mark.parametrize("crate", ["proto", "control", "repair", "wifi", "netsim", "lab"])
 def test_mutants_of_every_crate_of_the_protocols_and_the_simulator_are_generated(crate: str) -> None:
     script = script_modules.load("scripts/mutants.py")
     assert any(mutant.package == f"whimbrel-{crate}" for mutant in script.generated(ROOT))
+
+
+def test_a_file_is_counted_again_when_it_has_changed(tmp_path: Path) -> None:
+    script = script_modules.load("scripts/mutants.py")
+    (tmp_path / "tests").mkdir()
+    source = tmp_path / "lib.rs"
+    source.write_text("a < b")
+    counts = script.Counts(tmp_path, 1)
+    assert counts.wants("lib.rs")
+    counts.add("lib.rs", "dead")
+    counts.write()
+    assert not script.Counts(tmp_path, 1).wants("lib.rs")
+    source.write_text("a <= b")
+    assert not script.Counts(tmp_path, 0).wants("lib.rs")
+    again = script.Counts(tmp_path, 1)
+    assert again.wants("lib.rs")
+    again.add("lib.rs", "SURVIVES")
+    again.write()
+    assert [*script.Counts(tmp_path, 1).files["lib.rs"]] == ["file", "SURVIVES"]

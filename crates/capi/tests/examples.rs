@@ -21,8 +21,7 @@ fn compile_examples(to: &Path) {
     for file in ["Makefile", "send.c", "receive.c", "rtp.c"] {
         std::fs::copy(examples.join(file), to.join(file)).expect("an example");
     }
-    let libraries = libraries();
-    compile(to, &format!("-L{0} -lwhimbrel -Wl,-rpath,{0}", libraries.display()), &["all"]);
+    compile(to, &shared(), &["all"]);
 }
 
 fn compile(to: &Path, libraries: &str, targets: &[&str]) {
@@ -36,6 +35,36 @@ fn compile(to: &Path, libraries: &str, targets: &[&str]) {
         .output()
         .expect("make and a C compiler");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+/// The shared library of this test.
+fn shared() -> String {
+    format!("-L{0} -lwhimbrel -Wl,-rpath,{0}", libraries().display())
+}
+
+/// Compiles a program with the library. Returns the command that runs it under valgrind, which fails it for
+/// what it reads or writes outside of its memory, and for memory that nothing refers to at its end.
+fn checked_program(folder: &Path, name: &str, source: &str, libraries: &str) -> Command {
+    std::fs::write(folder.join(format!("{name}.c")), source).expect("a file");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c");
+    std::fs::copy(examples.join("Makefile"), folder.join("Makefile")).expect("an example");
+    compile(folder, libraries, &[name]);
+    let program = folder.join(name);
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        assert_ne!(std::env::var("REQUIRE_ALL").as_deref(), Ok("1"), "valgrind is missing");
+        eprintln!("without valgrind, which is missing");
+        return Command::new(program);
+    }
+    let mut command = Command::new("valgrind");
+    command.args(["--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
+    command.arg(program);
+    command
+}
+
+fn run_to_success(mut command: Command) {
+    let ran = command.output().expect("a program");
+    let (output, errors) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{} {output} {errors}", ran.status);
 }
 
 #[test]
@@ -170,17 +199,12 @@ int main(void) {
     return 0;
 }
 "#;
-    std::fs::write(folder.path().join("misuse.c"), program).expect("a file");
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c");
-    std::fs::copy(examples.join("Makefile"), folder.path().join("Makefile")).expect("an example");
     // The static library, with the system's libraries that whimbrel.pc names.
     let pc = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("whimbrel.pc.in"))
         .expect("a file");
     let private = pc.lines().find_map(|line| line.strip_prefix("Libs.private: ")).expect("libraries");
-    let library = libraries().join("libwhimbrel.a");
-    compile(folder.path(), &format!("{} {private}", library.display()), &["misuse"]);
-    let ran = Command::new(folder.path().join("misuse")).output().expect("a program");
-    assert!(ran.status.success(), "{} {}", ran.status, String::from_utf8_lossy(&ran.stdout));
+    let library = format!("{} {private}", libraries().join("libwhimbrel.a").display());
+    run_to_success(checked_program(folder.path(), "misuse", program, &library));
 }
 
 /// Two paths over loopback, by the same calls as one.
@@ -246,13 +270,7 @@ int main(void) {
     return 0;
 }
 "#;
-    std::fs::write(folder.path().join("paths.c"), program).expect("a file");
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c");
-    std::fs::copy(examples.join("Makefile"), folder.path().join("Makefile")).expect("an example");
-    let libraries = libraries();
-    compile(folder.path(), &format!("-L{0} -lwhimbrel -Wl,-rpath,{0}", libraries.display()), &["paths"]);
-    let ran = Command::new(folder.path().join("paths")).output().expect("a program");
-    assert!(ran.status.success(), "{} {}", ran.status, String::from_utf8_lossy(&ran.stdout));
+    run_to_success(checked_program(folder.path(), "paths", program, &shared()));
 }
 
 /// A program that is ended with the test.

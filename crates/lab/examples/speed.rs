@@ -24,13 +24,15 @@ use whimbrel_lab::{Document, Run, ScenarioError};
 use whimbrel_netsim::StationId;
 use whimbrel_netsim::medium::QosMedium;
 
-/// 50 clients of 802.11ax (80 MHz, two streams) offer 16 Mbit/s each, more than the medium carries.
+/// 50 clients of 802.11ax (80 MHz, two streams) offer 16 Mbit/s each, more than the medium carries. Their
+/// queues are as long as those of the ns-3 program to which this is compared.
 const CELL: &str = r#"
 [simulation]
 duration = "10 s"
 [[wifi]]
 name = "air"
 standard = "802.11ax"
+queue = "1000 packets"
 [[node]]
 name = "router"
 wifi = "air"

@@ -2,18 +2,17 @@
 //!
 //! Run with `cargo bench -p whimbrel-repair`.
 
+#[path = "support/frame.rs"]
+mod frame;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use frame::{FRAME, PARITY, SIZE, send_frame};
 use whimbrel_repair::decoder::Decoder;
 use whimbrel_repair::encoder::{CodeConfig, Encoder};
 use whimbrel_repair::fecframe::Esi;
 use whimbrel_repair::kernel::Kernel;
-
-const SIZE: usize = 1200;
-/// Datagrams of a frame, and repair symbols after it: 20 %.
-const FRAME: u32 = 20;
-const PARITY: u32 = 4;
 
 fn kernels(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("multiply_add");
@@ -28,22 +27,6 @@ fn kernels(criterion: &mut Criterion) {
         });
     }
     group.finish();
-}
-
-/// Sends a frame: each datagram is added to the open repair symbols, which are closed after the last.
-fn send_frame(encoder: &mut Encoder, frames: u32, adu: &[u8], mut repair: impl FnMut(&mut Encoder)) -> Esi {
-    let first = encoder.next();
-    encoder.forget_before(first.plus((FRAME * (frames - 1)).wrapping_neg()));
-    for _ in 0..PARITY {
-        encoder.open(encoder.first());
-    }
-    for _ in 0..FRAME {
-        encoder.push(0, black_box(adu)).expect("a datagram of the right size");
-    }
-    for _ in 0..PARITY {
-        repair(encoder);
-    }
-    first
 }
 
 fn encoding(criterion: &mut Criterion) {

@@ -3,12 +3,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::{compile, libraries};
+use super::{checked_program, shared};
 
 /// Packets before the first that is lost: the handshake.
 const SPARED: u32 = 30;
@@ -56,18 +56,11 @@ fn path_to(server: SocketAddr, losses: Losses) -> (SocketAddr, Arc<AtomicU32>) {
     (address, lost)
 }
 
-const PROGRAM: &str = include_str!("repair.c");
-
 /// Compiles the program and runs it over such a path, with further arguments. Returns its output and the
 /// number of packets that the path has lost.
 fn run(losses: Losses, arguments: &[&str]) -> (String, u32) {
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("repair.c"), PROGRAM).expect("a file");
-    let examples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c");
-    std::fs::copy(examples.join("Makefile"), folder.path().join("Makefile")).expect("an example");
-    let libraries = libraries();
-    compile(folder.path(), &format!("-L{0} -lwhimbrel -Wl,-rpath,{0}", libraries.display()), &["repair"]);
-    let mut program = Command::new(folder.path().join("repair"))
+    let mut program = checked_program(folder.path(), "repair", include_str!("repair.c"), &shared())
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
