@@ -131,4 +131,5 @@ def _table(title: str, columns: Sequence[str], lines: Sequence[str]) -> list[str
 
 
 def _range(low: float, high: float, digits: int = 2) -> str:
-    return f"[{low:.{digits}f}, {high:.{digits}f}]"
+    # Of one round, there is none.
+    return "" if low == high else f"[{low:.{digits}f}, {high:.{digits}f}]"

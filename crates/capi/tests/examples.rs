@@ -42,14 +42,18 @@ fn shared() -> String {
     format!("-L{0} -lwhimbrel -Wl,-rpath,{0}", libraries().display())
 }
 
-/// Compiles a program with the library. Returns the command that runs it under valgrind, which fails it for
-/// what it reads or writes outside of its memory, and for memory that nothing refers to at its end.
-fn checked_program(folder: &Path, name: &str, source: &str, libraries: &str) -> Command {
+/// Compiles a program with the library.
+fn build_program(folder: &Path, name: &str, source: &str, libraries: &str) -> PathBuf {
     std::fs::write(folder.join(format!("{name}.c")), source).expect("a file");
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/c");
     std::fs::copy(examples.join("Makefile"), folder.join("Makefile")).expect("an example");
     compile(folder, libraries, &[name]);
-    let program = folder.join(name);
+    folder.join(name)
+}
+
+/// Runs a program under valgrind, which fails it for access outside of its memory, and for memory that nothing
+/// refers to at its end.
+fn under_valgrind(program: &Path) -> Command {
     if Command::new("valgrind").arg("--version").output().is_err() {
         assert_ne!(std::env::var("REQUIRE_ALL").as_deref(), Ok("1"), "valgrind is missing");
         eprintln!("without valgrind, which is missing");
@@ -204,7 +208,7 @@ int main(void) {
         .expect("a file");
     let private = pc.lines().find_map(|line| line.strip_prefix("Libs.private: ")).expect("libraries");
     let library = format!("{} {private}", libraries().join("libwhimbrel.a").display());
-    run_to_success(checked_program(folder.path(), "misuse", program, &library));
+    run_to_success(under_valgrind(&build_program(folder.path(), "misuse", program, &library)));
 }
 
 /// Two paths over loopback, by the same calls as one.
@@ -270,7 +274,7 @@ int main(void) {
     return 0;
 }
 "#;
-    run_to_success(checked_program(folder.path(), "paths", program, &shared()));
+    run_to_success(under_valgrind(&build_program(folder.path(), "paths", program, &shared())));
 }
 
 /// A program that is ended with the test.

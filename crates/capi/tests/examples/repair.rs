@@ -3,12 +3,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, UdpSocket};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::{checked_program, shared};
+use super::{build_program, shared, under_valgrind};
 
 /// Packets before the first that is lost: the handshake.
 const SPARED: u32 = 30;
@@ -60,12 +60,14 @@ fn path_to(server: SocketAddr, losses: Losses) -> (SocketAddr, Arc<AtomicU32>) {
 /// number of packets that the path has lost.
 fn run(losses: Losses, arguments: &[&str]) -> (String, u32) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut program = checked_program(folder.path(), "repair", include_str!("repair.c"), &shared())
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program");
+    let built = build_program(folder.path(), "repair", include_str!("repair.c"), &shared());
+    let mut program = match losses {
+        Losses::Single => under_valgrind(&built),
+        // Under valgrind, the outage ends before many frames are sent.
+        Losses::Outage => Command::new(&built),
+    };
+    let mut program =
+        program.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
     let mut output = BufReader::new(program.stdout.take().expect("a pipe"));
     let mut line = String::new();
     output.read_line(&mut line).expect("text");
