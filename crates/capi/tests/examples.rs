@@ -60,7 +60,13 @@ fn under_valgrind(program: &Path) -> Command {
         return Command::new(program);
     }
     let mut command = Command::new("valgrind");
-    command.args(["--quiet", "--error-exitcode=99", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
+    command.args([
+        "--quiet",
+        "--error-exitcode=99",
+        "--leak-check=full",
+        "--errors-for-leak-kinds=definite",
+        "--show-leak-kinds=definite",
+    ]);
     command.arg(program);
     command
 }

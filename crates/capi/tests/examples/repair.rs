@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::{build_program, shared, under_valgrind};
+use super::{build_program, shared};
 
 /// Packets before the first that is lost: the handshake.
 const SPARED: u32 = 30;
@@ -61,13 +61,12 @@ fn path_to(server: SocketAddr, losses: Losses) -> (SocketAddr, Arc<AtomicU32>) {
 fn run(losses: Losses, arguments: &[&str]) -> (String, u32) {
     let folder = tempfile::tempdir().expect("a folder");
     let built = build_program(folder.path(), "repair", include_str!("repair.c"), &shared());
-    let mut program = match losses {
-        Losses::Single => under_valgrind(&built),
-        // Under valgrind, the outage ends before many frames are sent.
-        Losses::Outage => Command::new(&built),
-    };
-    let mut program =
-        program.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the program");
+    let mut program = Command::new(built)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program");
     let mut output = BufReader::new(program.stdout.take().expect("a pipe"));
     let mut line = String::new();
     output.read_line(&mut line).expect("text");
