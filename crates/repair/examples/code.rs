@@ -18,7 +18,7 @@ use whimbrel_repair::fecframe::Esi;
 
 fn main() {
     let number = std::env::args().nth(2).and_then(|text| text.parse().ok()).unwrap_or(1_000_000_u32);
-    let config = CodeConfig { window: 64, ..CodeConfig::new(SIZE + 20) };
+    let config = CodeConfig { window: 64, ..CodeConfig::new(1220) };
     let mut encoder = Encoder::new(config, Esi(0));
     let mut decoder = Decoder::new(config, Esi(0), 64);
     let adu = [9; SIZE];

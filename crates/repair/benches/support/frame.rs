@@ -6,13 +6,13 @@ use whimbrel_repair::encoder::Encoder;
 use whimbrel_repair::fecframe::Esi;
 
 /// Bytes of a datagram.
-pub const SIZE: usize = 1200;
+pub(crate) const SIZE: usize = 1200;
 /// Datagrams of a frame, and repair symbols after it: 20 %.
-pub const FRAME: u32 = 20;
-pub const PARITY: u32 = 4;
+pub(crate) const FRAME: u32 = 20;
+pub(crate) const PARITY: u32 = 4;
 
 /// Sends a frame: each datagram is added to the open repair symbols, which are closed after the last.
-pub fn send_frame(
+pub(crate) fn send_frame(
     encoder: &mut Encoder,
     frames: u32,
     adu: &[u8],
