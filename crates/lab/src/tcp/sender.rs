@@ -3,7 +3,7 @@
 //! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery
 //! method: [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC
 //! 6675's scoreboard, [`counter`] is the recovery of ns-2's SACK, [`rack`] is RFC 8985's. [`transmit`]
-//! selects the next segment; all of them share [`window`].
+//! selects the next segment; all of them share [`window`]. [`paced`] is BBR's.
 
 use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{Window, WindowLaw};
@@ -19,6 +19,7 @@ mod counter;
 mod duplicates;
 mod external;
 mod opening;
+mod paced;
 mod rack;
 mod rate_reduction;
 mod selective;
@@ -31,6 +32,7 @@ mod window;
 use acknowledge::CongestionEcho;
 pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
+use paced::Paced;
 use rack::LossProbe;
 use rate_reduction::RateReduction;
 use spurious::Spurious;
@@ -173,6 +175,8 @@ pub struct TcpSender {
     transmissions: Transmissions,
     probe: LossProbe,
     spurious: Spurious,
+    /// The model of the path instead of the law.
+    paced: Option<Box<Paced>>,
     /// The rate reduction of the present recovery.
     rate_reduction: Option<RateReduction>,
     congestion_echo: CongestionEcho,
@@ -196,7 +200,10 @@ impl TcpSender {
             (Variant::Sack, SackRecovery::Counter) => Method::Counter,
             _ => Method::Duplicates,
         };
-        let law = config.window.law.build();
+        let law = match config.window.bbr.filter(|_| method == Method::Rack) {
+            Some(_) => Box::new(ExternalWindow),
+            None => config.window.law.build(),
+        };
         let ect = match config.ecn {
             EcnMode::Off => Flags::NONE,
             EcnMode::Accurate if law.is_scalable() => Flags::ECT1,
@@ -204,6 +211,7 @@ impl TcpSender {
         };
         let mut window = Window::new(config.window.initial.segments(config.segment_size));
         window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
+        let paced = Paced::new(config, method, &window);
         Self {
             law,
             ect,
@@ -232,7 +240,8 @@ impl TcpSender {
                 burst_left: config.sending.max_burst,
             },
             scoreboard: Scoreboard::new(config.segment_size, config.recovery.duplicate_threshold),
-            transmissions: Transmissions::default(),
+            transmissions: Transmissions::new(paced.is_some()),
+            paced,
             probe: LossProbe::default(),
             spurious: Spurious::new(config.recovery.duplicate_threshold),
             rate_reduction: None,
@@ -297,7 +306,8 @@ impl TcpSender {
         if self.recovery.method != Method::Rack {
             return next;
         }
-        [next, self.probe.deadline, self.timers.reordering].into_iter().flatten().min()
+        let pace = self.paced.as_ref().and_then(|paced| paced.deadline());
+        [next, self.probe.deadline, self.timers.reordering, pace].into_iter().flatten().min()
     }
 
     /// `true` if all data of the application, and a FIN if it closed, are acknowledged.
