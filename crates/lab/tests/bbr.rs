@@ -24,8 +24,8 @@ warm_up = "10 s"
 
 fn flow(name: &str, law: &str) -> String {
     format!(
-        "[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\npacket_size = \"1500 B\"\ntransport = \"tcp\"\n\
-         tcp = {{ preset = \"linux\", congestion = \"{law}\" }}\n"
+        "[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\npacket_size = \"1500 B\"\n\
+         transport = \"tcp\"\ntcp = {{ preset = \"linux\", congestion = \"{law}\" }}\n"
     )
 }
 

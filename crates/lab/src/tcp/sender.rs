@@ -32,6 +32,7 @@ mod window;
 use acknowledge::CongestionEcho;
 pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
+pub use paced::ModelSnapshot;
 use paced::Paced;
 use rack::LossProbe;
 use rate_reduction::RateReduction;
@@ -91,6 +92,8 @@ pub struct SenderSnapshot {
     pub congestion_marks: u64,
     /// Reductions that were undone, because the losses were reordering.
     pub undone: u64,
+    /// The state of BBR, with [`TcpConfig::with_bbr`].
+    pub model: Option<ModelSnapshot>,
 }
 
 /// The method of loss detection and repair.
@@ -176,7 +179,7 @@ pub struct TcpSender {
     probe: LossProbe,
     spurious: Spurious,
     /// The model of the path instead of the law.
-    paced: Option<Box<Paced>>,
+    paced: Paced,
     /// The rate reduction of the present recovery.
     rate_reduction: Option<RateReduction>,
     congestion_echo: CongestionEcho,
@@ -200,18 +203,15 @@ impl TcpSender {
             (Variant::Sack, SackRecovery::Counter) => Method::Counter,
             _ => Method::Duplicates,
         };
-        let law = match config.window.bbr.filter(|_| method == Method::Rack) {
-            Some(_) => Box::new(ExternalWindow),
-            None => config.window.law.build(),
-        };
+        let mut window = Window::new(config.window.initial.segments(config.segment_size));
+        window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
+        let paced = Paced::new(config, method, &window);
+        let law = if paced.is_on() { Box::new(ExternalWindow) } else { config.window.law.build() };
         let ect = match config.ecn {
             EcnMode::Off => Flags::NONE,
             EcnMode::Accurate if law.is_scalable() => Flags::ECT1,
             EcnMode::Classic | EcnMode::Accurate => Flags::ECT,
         };
-        let mut window = Window::new(config.window.initial.segments(config.segment_size));
-        window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
-        let paced = Paced::new(config, method, &window);
         Self {
             law,
             ect,
@@ -240,7 +240,7 @@ impl TcpSender {
                 burst_left: config.sending.max_burst,
             },
             scoreboard: Scoreboard::new(config.segment_size, config.recovery.duplicate_threshold),
-            transmissions: Transmissions::new(paced.is_some()),
+            transmissions: Transmissions::new(paced.is_on()),
             paced,
             probe: LossProbe::default(),
             spurious: Spurious::new(config.recovery.duplicate_threshold),
@@ -306,8 +306,7 @@ impl TcpSender {
         if self.recovery.method != Method::Rack {
             return next;
         }
-        let pace = self.paced.as_ref().and_then(|paced| paced.deadline());
-        [next, self.probe.deadline, self.timers.reordering, pace].into_iter().flatten().min()
+        [next, self.probe.deadline, self.timers.reordering, self.paced.deadline()].into_iter().flatten().min()
     }
 
     /// `true` if all data of the application, and a FIN if it closed, are acknowledged.
@@ -340,6 +339,7 @@ impl TcpSender {
             fast_retransmits: self.counts.fast_retransmits,
             congestion_marks: self.counts.congestion_marks,
             undone: self.counts.undone,
+            model: self.paced.snapshot(),
         }
     }
 }

@@ -233,9 +233,7 @@ impl TcpSender {
         self.window.cwnd = self.window.cwnd.max(prior.cwnd);
         self.window.ssthresh = self.window.ssthresh.max(prior.ssthresh);
         self.congestion_echo.announce = false;
-        if let Some(paced) = &mut self.paced {
-            paced.model.on_spurious_recovery();
-        }
+        self.paced.undo();
         self.counts.undone += 1;
         self.rate_reduction = None;
         self.recovery.resend = false;

@@ -140,7 +140,7 @@ impl TcpSender {
             if !is_first && !allowed(self.payload(lost)) {
                 return None;
             }
-            if self.is_held_back(now) {
+            if self.paced.holds_back(now) {
                 self.recovery.resend = is_first;
                 return None;
             }
@@ -150,17 +150,12 @@ impl TcpSender {
         let new = self.new_data().filter(|range| self.flight() + self.payload(*range) <= receive_window);
         let Some(range) = new else {
             self.window_used = false;
-            if self.paced.is_some() && self.new_data().is_none() {
-                self.limit_model();
+            if self.paced.is_on() && self.new_data().is_none() {
+                self.paced.limit(&self.transmissions);
             }
             return None;
         };
-        (allowed(self.payload(range)) && !self.is_held_back(now)).then_some(Choice::New(range))
-    }
-
-    /// `true` if the pace of BBR forbids sending now.
-    fn is_held_back(&mut self, now: Instant) -> bool {
-        self.paced.as_mut().is_some_and(|paced| paced.holds_back(now))
+        (allowed(self.payload(range)) && !self.paced.holds_back(now)).then_some(Choice::New(range))
     }
 
     /// ns-2: as long as the counter is below the window, the next hole, else new data.
@@ -245,10 +240,7 @@ impl TcpSender {
     }
 
     fn record_transmission(&mut self, now: Instant, range: ByteRange, is_new: bool) {
-        if let Some(paced) = &mut self.paced {
-            paced.model.set_in_flight(self.transmissions.pipe() as f64);
-            paced.on_sent(now, self.transmissions.next_order(), range.length(), self.rtt.smoothed());
-        }
+        self.paced.on_sent(now, range.length(), &self.transmissions, self.rtt.smoothed());
         if is_new {
             self.transmissions.push(range, now);
         } else {

@@ -28,12 +28,12 @@ fn run(config: &TcpConfig, seconds: u64) -> Run {
     let mut run = Run { phases: Vec::new(), in_flight: Vec::new(), estimate: 0.0, delivered: 0 };
     for millisecond in 0..seconds * 1000 {
         network.run(Instant::from_millis(millisecond), |_, _| PacketOutcome::Pass);
-        let model = network.sender.path_model().expect("BBR");
-        let state = model.state();
+        let model = network.sender.snapshot().model.expect("BBR");
+        let state = model.state;
         if run.phases.last().is_none_or(|(_, last)| *last != state) {
             run.phases.push((network.now, state));
             if run.phases.len() == 2 {
-                run.estimate = model.bandwidth().as_bits_per_second();
+                run.estimate = model.bandwidth.as_bits_per_second();
             }
         }
         run.in_flight.push(network.sender.snapshot().pipe as f64 / f64::from(config.segment_size));

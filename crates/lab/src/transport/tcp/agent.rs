@@ -1,7 +1,7 @@
 //! The two ends of a simulated TCP connection in the simulated network.
 
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet, PacketId};
-use whimbrel_units::{DataRate, Instant};
+use whimbrel_units::Instant;
 
 use crate::metrics::{Meter, PacketInfo, seconds};
 use crate::payload::{Envelope, SimPayload};
@@ -179,8 +179,7 @@ impl FlowEnd for TcpSenderAgent {
     fn estimate(&self) -> SenderEstimate {
         let snapshot = self.sender.snapshot();
         let rtt = snapshot.smoothed_rtt.map_or(f64::NAN, seconds);
-        let pace = self.sender.path_model().map(|model| model.pacing_rate());
-        let allowed_rate = pace.map_or(f64::NAN, DataRate::as_bits_per_second);
+        let allowed_rate = snapshot.model.map_or(f64::NAN, |model| model.pacing_rate.as_bits_per_second());
         SenderEstimate { cwnd: snapshot.cwnd, allowed_rate, rtt, ..SenderEstimate::NONE }
     }
 }

@@ -88,13 +88,12 @@ pub enum TcpCongestion {
     Westwood,
     /// Scalable, for L4S: draft-briscoe-iccrg-prague-congestion-control.
     Prague,
-    /// BBR version 3: draft-ietf-ccwg-bbr. A model of the path gives window and pace; with `rack`, and without
-    /// `rate_reduction` and `ecn`.
+    /// BBR version 3: draft-ietf-ccwg-bbr. It has `rack`, and neither `rate_reduction` nor `ecn`.
     Bbr,
 }
 
 impl TcpCongestion {
-    /// The law of the window; `None` for the preset's, and for BBR. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
+    /// The law; `None` for the preset's, and for BBR. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
     pub(super) fn law(self, preset: TcpPreset, hystart: bool, virtual_rtt: Duration) -> Option<LawPrototype> {
         if preset == TcpPreset::Linux {
             let reno =

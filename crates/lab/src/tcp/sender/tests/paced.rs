@@ -9,7 +9,7 @@ fn bbr(window: u32) -> TcpConfig {
 }
 
 fn window(script: &Script) -> f64 {
-    script.sender.path_model().map_or(f64::NAN, |model| model.window()) / 1000.0
+    script.sender.snapshot().cwnd
 }
 
 #[test]
