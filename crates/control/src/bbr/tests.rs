@@ -108,14 +108,15 @@ fn a_retransmission_acknowledged_within_the_minimum_round_trip_gives_no_rate() {
 fn a_spurious_recovery_returns_to_startup_and_lifts_the_bounds() {
     let mut model = model();
     model.start_pacing(Instant::ZERO, Some(RTT));
-    let lost = [101, 103, 105, 107, 109, 111];
+    let lost = |first: u64| [1, 3, 5, 7, 9, 11].map(|offset| first + offset);
     let mut at = Instant::ZERO;
     round(&mut model, 0, 100, at, RTT, &[]);
     at += RTT;
     model.begin_recovery();
-    round(&mut model, 100, 100, at, RTT, &lost);
+    round(&mut model, 100, 100, at, RTT, &lost(100));
+    assert_eq!(model.state(), "Startup");
     at += RTT;
-    round(&mut model, 200, 100, at, RTT, &[]);
+    round(&mut model, 200, 100, at, RTT, &lost(200));
     assert_ne!(model.state(), "Startup");
     assert!(model.long_term_bound().is_some());
     model.on_spurious_recovery();
