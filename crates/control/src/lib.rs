@@ -4,6 +4,7 @@
 //! window, a deadline). Nothing here parses packets, opens sockets or reads a clock, so that the same code
 //! serves DCCP, the simulated TCP, and RTP or QUIC implementations.
 //!
+//! - [`bbr`]: BBR version 3, for media and for the simulated TCP.
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
 //! - [`explicit_rate`]: routers that write rates into packets: XCP, RCP, their variants for wireless media,
@@ -63,6 +64,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod bbr;
 pub mod capacity;
 pub mod explicit_rate;
 pub mod freeze;

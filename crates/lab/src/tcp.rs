@@ -61,7 +61,7 @@ pub use header::{Addresses, WINDOW_SHIFT, write_tcp_header};
 pub use ranges::ByteRange;
 pub use receiver::{ReceiverSnapshot, TcpReceiver};
 pub use segment::{EcnCounters, Flags, HeaderModel, SackBlocks, Segment, Timestamps};
-pub use sender::{ExternalWindow, SenderPhase, SenderProgress, SenderSnapshot, TcpSender};
+pub use sender::{ExternalWindow, ModelSnapshot, SenderPhase, SenderProgress, SenderSnapshot, TcpSender};
 
 /// The clock of the timestamps option: microseconds, modulo 2^32.
 fn clock(now: Instant) -> u32 {

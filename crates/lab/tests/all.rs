@@ -7,6 +7,7 @@ mod topologies;
 
 mod account;
 mod ad_hoc;
+mod bbr;
 mod capacity_accuracy;
 mod capacity_inference;
 mod captures;

@@ -4,6 +4,7 @@
 //! nothing is changed in its scripts. A study sets what it varies on top of one of them; every difference
 //! between the two is a field below, so that a result that depends on one can be traced to it.
 
+use whimbrel_control::bbr;
 use whimbrel_control::window::rto::RtoConfig;
 use whimbrel_control::window::{InitialWindow, LawPrototype};
 use whimbrel_units::Duration;
@@ -76,6 +77,8 @@ pub struct WindowConfig {
     pub limit: Option<f64>,
     /// The increase per acknowledgement and the reduction on a loss.
     pub law: LawPrototype,
+    /// BBR version 3 instead of `law`, with [`LossDetection::Rack`] ([`TcpConfig::with_bbr`]).
+    pub bbr: Option<bbr::Parameters>,
     /// The quantity that a loss halves.
     pub basis: ReductionBasis,
     /// Hold `ssthresh` when the timer expires again for the same segment (RFC 5681, Section 3.1).

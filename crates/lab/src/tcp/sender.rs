@@ -3,7 +3,7 @@
 //! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery
 //! method: [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC
 //! 6675's scoreboard, [`counter`] is the recovery of ns-2's SACK, [`rack`] is RFC 8985's. [`transmit`]
-//! selects the next segment; all of them share [`window`].
+//! selects the next segment; all of them share [`window`]. [`paced`] is BBR's.
 
 use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{Window, WindowLaw};
@@ -19,6 +19,7 @@ mod counter;
 mod duplicates;
 mod external;
 mod opening;
+mod paced;
 mod rack;
 mod rate_reduction;
 mod selective;
@@ -31,6 +32,8 @@ mod window;
 use acknowledge::CongestionEcho;
 pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
+pub use paced::ModelSnapshot;
+use paced::Paced;
 use rack::LossProbe;
 use rate_reduction::RateReduction;
 use spurious::Spurious;
@@ -89,6 +92,8 @@ pub struct SenderSnapshot {
     pub congestion_marks: u64,
     /// Reductions that were undone, because the losses were reordering.
     pub undone: u64,
+    /// The state of BBR, with [`TcpConfig::with_bbr`].
+    pub model: Option<ModelSnapshot>,
 }
 
 /// The method of loss detection and repair.
@@ -173,6 +178,8 @@ pub struct TcpSender {
     transmissions: Transmissions,
     probe: LossProbe,
     spurious: Spurious,
+    /// The model of the path instead of the law.
+    paced: Paced,
     /// The rate reduction of the present recovery.
     rate_reduction: Option<RateReduction>,
     congestion_echo: CongestionEcho,
@@ -196,14 +203,15 @@ impl TcpSender {
             (Variant::Sack, SackRecovery::Counter) => Method::Counter,
             _ => Method::Duplicates,
         };
-        let law = config.window.law.build();
+        let mut window = Window::new(config.window.initial.segments(config.segment_size));
+        window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
+        let paced = Paced::new(config, method, &window);
+        let law = if paced.is_on() { Box::new(ExternalWindow) } else { config.window.law.build() };
         let ect = match config.ecn {
             EcnMode::Off => Flags::NONE,
             EcnMode::Accurate if law.is_scalable() => Flags::ECT1,
             EcnMode::Classic | EcnMode::Accurate => Flags::ECT,
         };
-        let mut window = Window::new(config.window.initial.segments(config.segment_size));
-        window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
         Self {
             law,
             ect,
@@ -232,7 +240,8 @@ impl TcpSender {
                 burst_left: config.sending.max_burst,
             },
             scoreboard: Scoreboard::new(config.segment_size, config.recovery.duplicate_threshold),
-            transmissions: Transmissions::default(),
+            transmissions: Transmissions::new(paced.is_on()),
+            paced,
             probe: LossProbe::default(),
             spurious: Spurious::new(config.recovery.duplicate_threshold),
             rate_reduction: None,
@@ -297,7 +306,7 @@ impl TcpSender {
         if self.recovery.method != Method::Rack {
             return next;
         }
-        [next, self.probe.deadline, self.timers.reordering].into_iter().flatten().min()
+        [next, self.probe.deadline, self.timers.reordering, self.paced.deadline()].into_iter().flatten().min()
     }
 
     /// `true` if all data of the application, and a FIN if it closed, are acknowledged.
@@ -330,6 +339,7 @@ impl TcpSender {
             fast_retransmits: self.counts.fast_retransmits,
             congestion_marks: self.counts.congestion_marks,
             undone: self.counts.undone,
+            model: self.paced.snapshot(),
         }
     }
 }

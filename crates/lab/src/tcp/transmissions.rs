@@ -80,9 +80,39 @@ pub(super) struct Transmissions {
     /// `RACK.fack`.
     highest: u64,
     reordering_seen: bool,
+    /// Places of the transmissions newly acknowledged and newly lost, where BBR takes them.
+    journal: Option<Journal>,
+}
+
+/// Changes for BBR; kept for its memory.
+#[derive(Clone, Default, Debug)]
+struct Journal {
+    delivered: Vec<u64>,
+    lost: Vec<u64>,
 }
 
 impl Transmissions {
+    /// Nothing sent; `has_journal` if [`take_delivered`](Self::take_delivered) and
+    /// [`take_lost`](Self::take_lost) are called.
+    pub(super) fn new(has_journal: bool) -> Self {
+        Self { journal: has_journal.then(Journal::default), ..Self::default() }
+    }
+
+    /// The place of the next transmission in the order of all.
+    pub(super) fn next_order(&self) -> u64 {
+        self.next_order
+    }
+
+    /// The places of the transmissions acknowledged since the last call.
+    pub(super) fn take_delivered(&mut self) -> impl Iterator<Item = u64> {
+        self.journal.iter_mut().flat_map(|journal| journal.delivered.drain(..))
+    }
+
+    /// The places of the transmissions that were found to be lost since the last call.
+    pub(super) fn take_lost(&mut self) -> impl Iterator<Item = u64> {
+        self.journal.iter_mut().flat_map(|journal| journal.lost.drain(..))
+    }
+
     /// New data is sent.
     pub(super) fn push(&mut self, range: ByteRange, now: Instant) {
         let order = self.take_order(range.start);
@@ -208,6 +238,9 @@ impl Transmissions {
             }
         }
         news.delivered += length;
+        if let Some(journal) = &mut self.journal {
+            journal.delivered.push(record.order);
+        }
         let rtt = now - record.at;
         if !record.is_retransmission {
             news.timed = news.timed.max(Some(record.at));
@@ -267,6 +300,10 @@ impl Transmissions {
         if let Some(record) = self.find(start).filter(|record| record.state == State::InFlight) {
             record.state = State::Lost;
             let (length, is_retransmission) = (record.range.length(), record.is_retransmission);
+            let order = record.order;
+            if let Some(journal) = &mut self.journal {
+                journal.lost.push(order);
+            }
             self.pipe -= length;
             if is_retransmission {
                 self.retransmitted -= length;

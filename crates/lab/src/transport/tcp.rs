@@ -48,7 +48,7 @@ pub struct TcpFlow(pub TcpConfig);
 impl FlowTransport for TcpFlow {
     fn scheme(&self) -> String {
         let variant = format!("{:?}", self.0.variant);
-        let law = self.0.window.law.build().name();
+        let law = if self.0.window.bbr.is_some() { "BBR" } else { self.0.window.law.law().name() };
         let law = if law == NewReno::rfc5681().name() { String::new() } else { format!("-{law}") };
         format!("tcp-{variant}{law}").to_lowercase()
     }
@@ -72,15 +72,20 @@ impl FlowTransport for TcpFlow {
         let mut config = self.0.clone();
         config.rto.tick_phase = config.rto.tick.mul_f64(random.uniform());
         config.sending.jitter_seed = random.next_u64();
+        if let Some(bbr) = &mut config.window.bbr {
+            bbr.seed = random.next_u64();
+        }
         [
             TcpSenderAgent::new(flow.to, flow.id, &config, flow.source(), flow.meter()).into(),
             TcpReceiverAgent::new(flow.from, flow.id, &config, flow.meter()).into(),
         ]
     }
 
-    /// The phase of a coarse clock, and the times by which packets are held back, are drawn.
+    /// The phase of a coarse clock, the times by which packets are held back, and those between the probes of
+    /// BBR are drawn.
     fn is_random(&self) -> bool {
-        self.0.rto.tick > Duration::from_nanos(1) || !self.0.sending.jitter.is_zero()
+        let has_tick = self.0.rto.tick > Duration::from_nanos(1);
+        has_tick || !self.0.sending.jitter.is_zero() || self.0.window.bbr.is_some()
     }
 }
 
@@ -109,6 +114,30 @@ fn recovery(
             return Err(ScenarioError::invalid(format!("{key}.{name}"), true, "false without `rack`"));
         }
         *field = value.unwrap_or(*field) && has_rack;
+    }
+    Ok(())
+}
+
+/// The keys that exclude BBR.
+fn check_bbr(key: &str, options: &Details) -> Result<(), ScenarioError> {
+    let invalid = |name: &str, found: &str, expected: &str| {
+        let expected = format!("{expected} with `congestion = \"bbr\"`");
+        Err(ScenarioError::invalid(format!("{key}.{name}"), found, &expected))
+    };
+    if options.preset == TcpPreset::Ns2 {
+        return invalid("preset", "\"ns2\"", "another");
+    }
+    if options.variant != TcpVariant::Sack {
+        return invalid("variant", &format!("\"{}\"", options.variant.name()), "\"sack\"");
+    }
+    for (name, value, needed) in [
+        ("rack", options.rack, true),
+        ("rate_reduction", options.rate_reduction, false),
+        ("ecn", options.ecn, false),
+    ] {
+        if value == Some(!needed) {
+            return invalid(name, &(!needed).to_string(), &needed.to_string());
+        }
     }
     Ok(())
 }
@@ -150,6 +179,10 @@ fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
     let virtual_rtt = options.virtual_rtt.map_or(Duration::ZERO, |time| time.0);
     if let Some(law) = options.congestion.law(options.preset, options.hystart.unwrap_or(true), virtual_rtt) {
         config.window.law = law;
+    }
+    if options.congestion == TcpCongestion::Bbr {
+        check_bbr(&key, options)?;
+        config = config.with_bbr();
     }
     if let Some(limit) = options.window_limit {
         if !(1.0..1e9).contains(&limit) {

@@ -1,56 +1,23 @@
-//! Parameters of BBR.
+//! Parameters of BBR for media.
 
-use whimbrel_units::{DataRate, Duration};
+use whimbrel_units::DataRate;
 
 use super::super::RateLimits;
+use crate::bbr::Parameters;
 
-/// Parameters of [`Bbr`](super::Bbr). The defaults are the draft's (Section 2), except where it has none.
+/// Parameters of [`Bbr`](super::Bbr).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct BbrConfig {
     /// Limits of the rate.
     pub limits: RateLimits,
-    /// Pacing gains of Startup, Drain, ProbeBW_DOWN and ProbeBW_UP.
-    pub startup_gain: f64,
-    /// See [`startup_gain`](Self::startup_gain).
-    pub drain_gain: f64,
-    /// See [`startup_gain`](Self::startup_gain).
-    pub down_gain: f64,
-    /// See [`startup_gain`](Self::startup_gain).
-    pub up_gain: f64,
-    /// Window over the product of bandwidth and delay: in general, in ProbeBW_UP and in ProbeRTT.
-    pub window_gain: f64,
-    /// See [`window_gain`](Self::window_gain).
-    pub up_window_gain: f64,
-    /// See [`window_gain`](Self::window_gain).
-    pub probe_rtt_gain: f64,
-    /// Share by which the rate is below the estimated bandwidth (PacingMarginPercent).
-    pub pacing_margin: f64,
-    /// Share of lost bytes above which a probe was too high (LossThresh).
-    pub loss_threshold: f64,
-    /// Separate ranges of lost packets in a round-trip time that end Startup (BBRStartupFullLossCnt).
-    pub startup_loss_ranges: u32,
-    /// Least factor of a reduction (Beta).
-    pub beta: f64,
-    /// Share of the long-term bound that is left free in cruise (Headroom).
-    pub headroom: f64,
-    /// Least time between probes for bandwidth; up to a second is added at random (PickProbeWait).
-    pub probe_wait: Duration,
-    /// Period of the minimum round-trip time (MinRTTFilterLen).
-    pub min_rtt_period: Duration,
-    /// Time without a lower round-trip time after which it is probed (ProbeRTTInterval).
-    pub probe_rtt_interval: Duration,
-    /// Time for which the bytes in flight are kept low (ProbeRTTDuration).
-    pub probe_rtt_duration: Duration,
-    /// Round-trip times over which aggregation is the maximum, after Startup (ExtraAckedFilterLen).
-    pub extra_acked_rounds: u64,
+    /// The draft's parameters.
+    pub parameters: Parameters,
     /// `true` to fill with padding in the phases that send faster.
     pub padding: bool,
     /// Time by which packets may be reordered, in minimum round-trip times (RFC 8985, Section 6.2, Step 4). A
     /// longer time makes random losses of 1 % look like more than the threshold, because losses are counted
     /// until they are detected.
     pub reordering_rtts: f64,
-    /// Seed of the random times between probes.
-    pub seed: u64,
 }
 
 impl BbrConfig {
@@ -65,26 +32,9 @@ impl Default for BbrConfig {
         let min = DataRate::from_kilobits_per_second(150.0);
         Self {
             limits: RateLimits { min, start: min, max: DataRate::from_megabits_per_second(1.5) },
-            startup_gain: 2.77,
-            drain_gain: 0.5,
-            down_gain: 0.9,
-            up_gain: 1.25,
-            window_gain: 2.0,
-            up_window_gain: 2.25,
-            probe_rtt_gain: 0.5,
-            pacing_margin: 0.01,
-            loss_threshold: 0.02,
-            startup_loss_ranges: 6,
-            beta: 0.7,
-            headroom: 0.15,
-            probe_wait: Duration::from_secs(2),
-            min_rtt_period: Duration::from_secs(10),
-            probe_rtt_interval: Duration::from_secs(5),
-            probe_rtt_duration: Duration::from_millis(200),
-            extra_acked_rounds: 10,
+            parameters: Parameters::default(),
             padding: true,
             reordering_rtts: 0.25,
-            seed: 1,
         }
     }
 }

@@ -3,7 +3,8 @@ use alloc::vec::Vec;
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::{Bbr, BbrConfig, FullPipe};
+use super::{Bbr, BbrConfig};
+use crate::bbr::Parameters;
 use crate::media::path::{Path, Sample, mean, queue_ms, run};
 use crate::media::{Allowance, Feedback, MediaController, RateLimits, SentPacket};
 
@@ -183,23 +184,15 @@ fn an_encoder_that_produces_less_keeps_the_estimate_and_gets_no_padding() {
     assert!(mean(later, |sample| sample.target.as_bits_per_second()) > 8e6);
 }
 
-#[test]
-fn the_full_pipe_is_three_rounds_without_a_quarter_more() {
-    let mut pipe = FullPipe::default();
-    for (rate, full) in [(1.0, false), (2.0, false), (2.4, false), (2.4, false), (2.4, true)] {
-        pipe.on_round(rate);
-        assert_eq!(pipe.now, full);
-    }
-    pipe.reset(2.4);
-    assert!(!pipe.now && pipe.reached);
-}
-
 /// The estimate in Mbit/s and the probes for bandwidth that ended, after a fall from 10 to 2 Mbit/s with a
 /// queue of a second.
 fn estimate_after_a_fall_without_losses(probe_rtt_interval: Duration) -> (f64, usize) {
     let capacity = |at: Instant| if at.as_secs_f64() < 20.0 { 10e6 } else { 2e6 };
     let path = Path { capacity: Box::new(capacity), ..path(10e3, 20, 200) };
-    let mut law = Recorded::new(BbrConfig { probe_rtt_interval, ..config() });
+    let mut law = Recorded::new(BbrConfig {
+        parameters: Parameters { probe_rtt_interval, ..Parameters::default() },
+        ..config()
+    });
     run(&mut law, &path, 40, 3);
     let ended = |pair: &&[(Instant, &'static str)]| {
         pair[0].0 > Instant::from_secs(22) && (pair[0].1, pair[1].1) == ("ProbeBW_UP", "ProbeBW_DOWN")
@@ -210,7 +203,7 @@ fn estimate_after_a_fall_without_losses(probe_rtt_interval: Duration) -> (f64, u
 
 #[test]
 fn probe_rtt_can_interrupt_each_probe_for_bandwidth_on_a_long_queue() {
-    let (estimate, probes) = estimate_after_a_fall_without_losses(BbrConfig::default().probe_rtt_interval);
+    let (estimate, probes) = estimate_after_a_fall_without_losses(Parameters::default().probe_rtt_interval);
     assert!(estimate > 8.0 && probes <= 1, "{estimate} Mbit/s after {probes} probes");
     let (estimate, probes) = estimate_after_a_fall_without_losses(Duration::from_secs(60));
     assert!(estimate < 2.2 && probes > 5, "{estimate} Mbit/s after {probes} probes");

@@ -1,5 +1,6 @@
 //! The protocol as specified, and as ns-2 simulates it.
 
+use whimbrel_control::bbr;
 use whimbrel_control::window::rto::RtoConfig;
 use whimbrel_control::window::{Growth, InitialWindow, NewReno, Reduction};
 use whimbrel_units::Duration;
@@ -36,6 +37,7 @@ impl TcpConfig {
                 initial_threshold: None,
                 limit: None,
                 law: NewReno::rfc5681().into(),
+                bbr: None,
                 basis: ReductionBasis::FlightSize,
                 hold_threshold: true,
                 grow_unused: false,
@@ -148,6 +150,7 @@ impl TcpConfig {
             initial_threshold: Some(20.0),
             limit: Some(20.0),
             law: NewReno::new(Growth::PerAck, Reduction::Ns2).into(),
+            bbr: None,
             basis: ReductionBasis::Window,
             hold_threshold: false,
             grow_unused: true,
@@ -176,6 +179,20 @@ impl TcpConfig {
         config.sending.whole_segments = true;
         config.receiver.sack_blocks = if variant == Variant::Sack { 3 } else { 0 };
         config
+    }
+
+    /// Sets BBR version 3 (draft-ietf-ccwg-bbr) with the draft's parameters and quanta, and what it needs:
+    /// SACK with RACK (RFC 8985), the window kept over an idle period, no rate reduction and no ECN.
+    #[must_use]
+    pub fn with_bbr(mut self) -> Self {
+        self.variant = Variant::Sack;
+        self.window.bbr = Some(bbr::Parameters { quanta: true, ..bbr::Parameters::default() });
+        self.window.idle = IdleRestart::Keep;
+        self.recovery.sack = SackRecovery::Pipe;
+        self.recovery.detection = LossDetection::Rack;
+        self.recovery.rate_reduction = false;
+        self.ecn = EcnMode::Off;
+        self
     }
 
     /// Sets ns-2's `window_`: the limit of the window and, as there, the initial `ssthresh`, in segments.

@@ -4,6 +4,7 @@ use whimbrel_control::window::InitialWindow;
 use whimbrel_units::{Duration, Instant};
 
 use super::TcpSender;
+use super::paced::Paced;
 use crate::tcp::config::EcnMode;
 use crate::tcp::segment::{Flags, Segment};
 
@@ -68,6 +69,7 @@ impl TcpSender {
         }
         // RFC 5681, Section 3.1: one segment after a SYN that was lost.
         self.window.cwnd = InitialWindow::Segments(1).segments(self.config.segment_size);
+        self.paced = Paced::new(&self.config, self.recovery.method, &self.window);
         // RFC 6298, Section 5.7.
         let repeated = Duration::from_secs(3).max(self.config.rto.initial);
         self.rtt.restart(repeated);

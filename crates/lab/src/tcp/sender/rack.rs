@@ -71,6 +71,9 @@ impl TcpSender {
             self.spurious.on_recovery_end();
         }
         self.leave_timeout();
+        if self.recovery.phase == SenderPhase::Open {
+            self.paced.end_recovery();
+        }
         // If reordering is usual, data opens the window when it arrives, in order or not (Linux).
         let is_reordered = self.spurious.degree() > u64::from(self.config.recovery.duplicate_threshold);
         let opens = acked > 0 || is_reordered && news.delivered > 0;
@@ -94,6 +97,13 @@ impl TcpSender {
         if acked > 0 {
             self.schedule_probe(now);
         }
+        if self.paced.is_on() {
+            // With timestamps, a retransmission measures the round-trip time as well.
+            let echo = segment.timestamps.filter(|_| acked > 0).map(|timestamps| timestamps.echo);
+            let of_echo = |echo| Duration::from_micros(clock(now).wrapping_sub(echo).into());
+            let rtt = rtt.or(echo.map(of_echo));
+            self.paced.on_ack(now, rtt, &mut self.transmissions, &mut self.window);
+        }
     }
 
     /// Marks what is lost and begins a recovery if there is none. `sacked_before`: bytes selectively
@@ -116,6 +126,7 @@ impl TcpSender {
             self.recovery.phase = SenderPhase::FastRecovery;
             self.recovery.resend = true;
             self.probe.deadline = None;
+            self.paced.begin_recovery();
             if self.config.recovery.rate_reduction {
                 let flight = self.flight().saturating_sub(sacked_before);
                 self.rate_reduction = Some(RateReduction::new(flight, self.window.cwnd));
@@ -181,6 +192,7 @@ impl TcpSender {
             // The probe has repaired a loss.
             self.recovery.flight_before = self.flight_in_window();
             self.cut_for_loss(now);
+            self.paced.on_repaired_loss();
         }
     }
 }

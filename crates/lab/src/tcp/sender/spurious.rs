@@ -233,6 +233,7 @@ impl TcpSender {
         self.window.cwnd = self.window.cwnd.max(prior.cwnd);
         self.window.ssthresh = self.window.ssthresh.max(prior.ssthresh);
         self.congestion_echo.announce = false;
+        self.paced.undo();
         self.counts.undone += 1;
         self.rate_reduction = None;
         self.recovery.resend = false;

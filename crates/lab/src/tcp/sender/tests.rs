@@ -11,6 +11,7 @@ mod duplicates;
 mod limited_transmit;
 mod linux;
 mod opening;
+mod paced;
 mod rack;
 mod selective;
 mod spurious;

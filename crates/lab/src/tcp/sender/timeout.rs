@@ -119,12 +119,14 @@ impl TcpSender {
     /// The deadline of [`poll_timeout`](Self::poll_timeout) was reached. Coming early does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.timers.release_jitter(now);
+        self.paced.handle_timeout(now);
         if self.timers.hold_until.is_some_and(|deadline| deadline <= now) {
             self.timers.hold_until = None;
         }
         if self.timers.reordering.is_some_and(|deadline| deadline <= now) {
             self.timers.reordering = None;
             self.detect_losses(now, self.transmissions.sacked());
+            self.paced.on_losses(now, &mut self.transmissions);
             self.allow_first_retransmission();
         }
         // Before the retransmission timer, which the probe restarts.
@@ -175,6 +177,7 @@ impl TcpSender {
             }
             Method::Rack => {
                 self.transmissions.on_timeout(now);
+                self.paced.on_timeout(now, &mut self.transmissions, &mut self.window);
                 self.probe = LossProbe { is_measured: true, ..LossProbe::default() };
                 self.timers.reordering = None;
                 self.rate_reduction = None;

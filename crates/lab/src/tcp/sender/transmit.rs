@@ -37,7 +37,7 @@ impl TcpSender {
         if self.unacknowledged == self.high {
             self.restart_after_idle(now);
         }
-        let choice = self.choose()?;
+        let choice = self.choose(now)?;
         if self.timers.delays_sending(now) {
             return None;
         }
@@ -45,13 +45,13 @@ impl TcpSender {
         Some(self.transmit(now, choice))
     }
 
-    fn choose(&mut self) -> Option<Choice> {
+    fn choose(&mut self, now: Instant) -> Option<Choice> {
         self.window_used = true;
         if self.recovery.burst_left == 0 || self.timers.hold_until.is_some() {
             return None;
         }
         match (self.recovery.method, self.recovery.phase) {
-            (Method::Rack, phase) => self.choose_with_rack(phase),
+            (Method::Rack, phase) => self.choose_with_rack(now, phase),
             (Method::Selective, SenderPhase::Open) => {
                 // Until recovery begins, `pipe` is FlightSize less what has arrived, with limited transmit.
                 let early = self.config.recovery.limited_transmit != LimitedTransmit::Off;
@@ -114,7 +114,7 @@ impl TcpSender {
     }
 
     /// RACK: a probe that is due, then lost segments, then new data.
-    fn choose_with_rack(&mut self, phase: SenderPhase) -> Option<Choice> {
+    fn choose_with_rack(&mut self, now: Instant, phase: SenderPhase) -> Option<Choice> {
         if core::mem::take(&mut self.probe.is_due) {
             let receive_window = self.receive_window();
             let new = self.new_data().filter(|range| self.flight() + self.payload(*range) <= receive_window);
@@ -137,15 +137,25 @@ impl TcpSender {
             _ => pipe + payload <= self.congestion_window(),
         };
         if let Some(lost) = self.transmissions.next_lost() {
-            return (is_first || allowed(self.payload(lost))).then_some(Choice::Retransmission(lost));
+            if !is_first && !allowed(self.payload(lost)) {
+                return None;
+            }
+            if self.paced.holds_back(now) {
+                self.recovery.resend = is_first;
+                return None;
+            }
+            return Some(Choice::Retransmission(lost));
         }
         let receive_window = self.receive_window();
         let new = self.new_data().filter(|range| self.flight() + self.payload(*range) <= receive_window);
         let Some(range) = new else {
             self.window_used = false;
+            if self.paced.is_on() && self.new_data().is_none() {
+                self.paced.limit(&self.transmissions);
+            }
             return None;
         };
-        allowed(self.payload(range)).then_some(Choice::New(range))
+        (allowed(self.payload(range)) && !self.paced.holds_back(now)).then_some(Choice::New(range))
     }
 
     /// ns-2: as long as the counter is below the window, the next hole, else new data.
@@ -230,6 +240,7 @@ impl TcpSender {
     }
 
     fn record_transmission(&mut self, now: Instant, range: ByteRange, is_new: bool) {
+        self.paced.on_sent(now, range.length(), &self.transmissions, self.rtt.smoothed());
         if is_new {
             self.transmissions.push(range, now);
         } else {

@@ -45,7 +45,7 @@ fn conditions() -> impl Strategy<Value = PathConditions> {
 
 fn config() -> impl Strategy<Value = TcpConfig> {
     let variant = prop_oneof![1 => Just(Variant::Tahoe), 1 => Just(Variant::Reno), 1 => Just(Variant::NewReno), 3 => Just(Variant::Sack)];
-    (variant, any::<[bool; 13]>(), 1u32..200, prop::option::of(1.0..30.0f64)).prop_map(
+    (variant, any::<[bool; 14]>(), 1u32..200, prop::option::of(1.0..30.0f64)).prop_map(
         |(variant, flags, size, limit)| {
             let [
                 ns2,
@@ -61,6 +61,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 accurate,
                 rack,
                 probes,
+                bbr,
             ] = flags;
             let mut config = if ns2 { TcpConfig::ns2(variant) } else { TcpConfig::rfc(variant) };
             config.segment_size = size;
@@ -92,6 +93,9 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             }
             if limited {
                 config.recovery.limited_transmit = LimitedTransmit::On;
+            }
+            if bbr && !ns2 && variant == Variant::Sack {
+                config = config.with_bbr();
             }
             config
         },

@@ -179,7 +179,8 @@ impl FlowEnd for TcpSenderAgent {
     fn estimate(&self) -> SenderEstimate {
         let snapshot = self.sender.snapshot();
         let rtt = snapshot.smoothed_rtt.map_or(f64::NAN, seconds);
-        SenderEstimate { cwnd: snapshot.cwnd, rtt, ..SenderEstimate::NONE }
+        let allowed_rate = snapshot.model.map_or(f64::NAN, |model| model.pacing_rate.as_bits_per_second());
+        SenderEstimate { cwnd: snapshot.cwnd, allowed_rate, rtt, ..SenderEstimate::NONE }
     }
 }
 

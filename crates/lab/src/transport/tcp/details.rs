@@ -28,7 +28,7 @@ pub struct Details {
     /// The first window in segments.
     pub initial_window: Option<u32>,
     /// Detect losses by the times of transmissions (RACK, RFC 8985); `variant = "sack"` only, `true` in
-    /// Linux.
+    /// Linux and with `bbr`.
     pub rack: Option<bool>,
     /// Send tail loss probes (RFC 8985, Section 7); with `rack` only, `true` in Linux.
     pub loss_probe: Option<bool>,
@@ -88,10 +88,12 @@ pub enum TcpCongestion {
     Westwood,
     /// Scalable, for L4S: draft-briscoe-iccrg-prague-congestion-control.
     Prague,
+    /// BBR version 3: draft-ietf-ccwg-bbr. It has `rack`, and neither `rate_reduction` nor `ecn`.
+    Bbr,
 }
 
 impl TcpCongestion {
-    /// The law; `None` for the preset's. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
+    /// The law; `None` for the preset's, and for BBR. `hystart` applies to CUBIC, `virtual_rtt` to Prague.
     pub(super) fn law(self, preset: TcpPreset, hystart: bool, virtual_rtt: Duration) -> Option<LawPrototype> {
         if preset == TcpPreset::Linux {
             let reno =
@@ -101,11 +103,11 @@ impl TcpCongestion {
                 Self::Cubic => return Some(Cubic::linux().without_hystart().into()),
                 Self::Veno => return Some(Veno::over(reno()).into()),
                 Self::Westwood => return Some(Westwood::linux(reno()).into()),
-                Self::Reno | Self::Prague => {}
+                Self::Reno | Self::Prague | Self::Bbr => {}
             }
         }
         match self {
-            Self::Reno => None,
+            Self::Reno | Self::Bbr => None,
             Self::Cubic if hystart => Some(Cubic::rfc9438().with_hystart().into()),
             Self::Cubic => Some(Cubic::rfc9438().into()),
             Self::Veno => Some(Veno::new().into()),

@@ -4,14 +4,18 @@
 use whimbrel_units::Instant;
 
 use super::delivery::RateSample;
-use super::{Bbr, INITIAL_PACKETS, LEAST_PACKETS, State};
+use super::{INITIAL_PACKETS, LEAST_PACKETS, Model, QUANTA_IN_FLIGHT, State};
 
-impl Bbr {
+impl Model {
+    pub(super) fn initial_window(&self) -> f64 {
+        self.initial_window.unwrap_or(INITIAL_PACKETS * self.segment)
+    }
+
     pub(super) fn max_bw(&self) -> f64 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    pub(super) fn bw(&self) -> f64 {
+    pub(crate) fn bw(&self) -> f64 {
         self.max_bw().min(self.bw_short_term)
     }
 
@@ -19,13 +23,14 @@ impl Bbr {
     pub(super) fn bdp(&self, bw: f64) -> f64 {
         match self.min_rtt.estimate {
             Some(rtt) => bw * rtt.as_secs_f64(),
-            None => INITIAL_PACKETS * self.segment,
+            None => self.initial_window(),
         }
     }
 
     pub(super) fn in_flight_for(&self, bw: f64, gain: f64) -> f64 {
         let up = if self.state == State::Up { 2.0 * self.segment } else { 0.0 };
-        (gain * self.bdp(bw)).max(LEAST_PACKETS * self.segment) + up
+        let quanta = if self.parameters.quanta { QUANTA_IN_FLIGHT * self.send_quantum() } else { 0.0 };
+        (gain * self.bdp(bw)).max(quanta).max(LEAST_PACKETS * self.segment) + up
     }
 
     pub(super) fn target_in_flight(&self) -> f64 {
@@ -36,12 +41,12 @@ impl Bbr {
         if self.long_term.is_infinite() {
             return f64::INFINITY;
         }
-        let headroom = (self.config.headroom * self.long_term).max(self.segment);
+        let headroom = (self.parameters.headroom * self.long_term).max(self.segment);
         (self.long_term - headroom).max(LEAST_PACKETS * self.segment)
     }
 
     pub(super) fn probe_rtt_window(&self) -> f64 {
-        (self.config.probe_rtt_gain * self.bdp(self.bw())).max(LEAST_PACKETS * self.segment)
+        (self.parameters.probe_rtt_gain * self.bdp(self.bw())).max(LEAST_PACKETS * self.segment)
     }
 
     pub(super) const fn start_round(&mut self) {
@@ -73,7 +78,7 @@ impl Bbr {
         self.extra_delivered += newly_delivered;
         let extra = (self.extra_delivered - expected).min(self.window).max(0.0);
         // The maximum of the present and the previous period stands for the draft's sliding one.
-        let period = if self.full_pipe.reached { self.config.extra_acked_rounds } else { 1 };
+        let period = if self.full_pipe.reached { self.parameters.extra_acked_rounds } else { 1 };
         if self.round >= self.extra_round + period {
             self.extra = [0.0, self.extra[0]];
             self.extra_round = self.round;
@@ -83,28 +88,16 @@ impl Bbr {
 
     fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => self.config.startup_gain,
-            State::Drain => self.config.drain_gain,
-            State::Down => self.config.down_gain,
-            State::Up => self.config.up_gain,
+            State::Startup => self.parameters.startup_gain,
+            State::Drain => self.parameters.drain_gain,
+            State::Down => self.parameters.down_gain,
+            State::Up => self.parameters.up_gain,
             State::Cruise | State::Refill | State::ProbeRtt => 1.0,
         }
     }
 
-    pub(super) fn save_window(&mut self) {
-        self.saved_window = if self.state == State::ProbeRtt || self.loss_in_round {
-            self.saved_window.max(self.window)
-        } else {
-            self.window
-        };
-    }
-
-    pub(super) const fn restore_window(&mut self) {
-        self.window = self.window.max(self.saved_window);
-    }
-
     pub(super) fn set_pacing(&mut self) {
-        let rate = self.pacing_gain() * self.bw() * (1.0 - self.config.pacing_margin);
+        let rate = self.pacing_gain() * self.bw() * (1.0 - self.parameters.pacing_margin);
         if self.full_pipe.reached || rate > self.pacing {
             self.pacing = rate;
         }
@@ -112,15 +105,15 @@ impl Bbr {
 
     pub(super) fn set_window(&mut self, newly_delivered: f64) {
         let gain = match self.state {
-            State::Up => self.config.up_window_gain,
-            State::ProbeRtt => self.config.probe_rtt_gain,
-            _ => self.config.window_gain,
+            State::Up => self.parameters.up_window_gain,
+            State::ProbeRtt => self.parameters.probe_rtt_gain,
+            _ => self.parameters.window_gain,
         };
         let least = LEAST_PACKETS * self.segment;
         let most = self.in_flight_for(self.bw(), gain) + self.extra[0].max(self.extra[1]);
         if self.full_pipe.reached {
             self.window = (self.window + newly_delivered).min(most);
-        } else if self.window < most || self.delivery.delivered < INITIAL_PACKETS * self.segment {
+        } else if self.window < most || self.delivery.delivered < self.initial_window() {
             self.window += newly_delivered;
         }
         self.window = self.window.max(least);
@@ -137,7 +130,7 @@ impl Bbr {
 
     /// `true` if more than the threshold of the bytes in flight were lost.
     pub(super) fn is_too_high(&self, lost: f64, in_flight: f64) -> bool {
-        lost > in_flight * self.config.loss_threshold
+        lost > in_flight * self.parameters.loss_threshold
     }
 
     pub(super) const fn reset_congestion_signals(&mut self) {

@@ -4,8 +4,6 @@ use alloc::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::super::{Feedback, SentPacket};
-
 /// Most packets remembered; the oldest beyond are forgotten and give no sample.
 const MOST: usize = 1 << 16;
 
@@ -26,7 +24,7 @@ pub(super) struct Flight {
     pub(super) application_limited: bool,
 }
 
-/// A rate sample, taken from the packet of a report that was sent last.
+/// A rate sample, taken from the packet of an acknowledgement that was sent last.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct RateSample {
     /// Bytes delivered in a second; 0 if the interval is too short.
@@ -38,15 +36,13 @@ pub(super) struct RateSample {
     pub(super) lost: f64,
     pub(super) in_flight_when_sent: f64,
     pub(super) application_limited: bool,
-    /// Bytes delivered by the report, and its least round-trip time.
+    /// Bytes delivered by the acknowledgement.
     pub(super) newly_delivered: f64,
-    pub(super) rtt: Duration,
+    /// Its least round-trip time; `None` if it is only of retransmissions.
+    pub(super) rtt: Option<Duration>,
 }
 
 /// Counts what is delivered.
-///
-/// Each packet is taken as acknowledged at the time of an immediate report on it, so that rates do not depend
-/// on the interval between reports.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Delivery {
     flights: VecDeque<Flight>,
@@ -55,30 +51,30 @@ pub(super) struct Delivery {
     pub(super) delivered: f64,
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// Sending time of the newest packet of which the arrival was reported.
-    newest_sent_at: Instant,
     pub(super) lost: f64,
     /// Bytes delivered at which the phase limited by the application ends; 0 if there is none.
     limited_until: f64,
+    /// The packet sent last of those that the present acknowledgement covers, and their bytes.
+    newest: Option<Flight>,
+    newly_delivered: f64,
 }
 
 impl Delivery {
-    /// Records a packet; `in_flight` are the bytes in flight before it.
-    pub(super) fn on_sent(&mut self, packet: &SentPacket, in_flight: f64) {
+    /// Records a packet of `size` bytes; `in_flight` are the bytes in flight before it.
+    pub(super) fn on_sent(&mut self, now: Instant, sequence: u64, size: f64, in_flight: f64) {
         if in_flight <= 0.0 {
-            (self.first_sent_at, self.delivered_at) = (packet.sent_at, packet.sent_at);
+            (self.first_sent_at, self.delivered_at) = (now, now);
         }
-        if self.first + self.flights.len() as u64 != packet.sequence {
+        if self.first + self.flights.len() as u64 != sequence {
             self.flights.clear();
-            self.first = packet.sequence;
+            self.first = sequence;
         }
         if self.flights.len() >= MOST {
             self.flights.pop_front();
             self.first += 1;
         }
-        let size = packet.size.as_f64();
         self.flights.push_back(Flight {
-            sent_at: packet.sent_at,
+            sent_at: now,
             size,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
@@ -110,41 +106,32 @@ impl Delivery {
         self.limited_until > 0.0
     }
 
-    /// Processes a report; returns the sample of the packet sent last.
-    pub(super) fn on_feedback(&mut self, feedback: &Feedback<'_>) -> Option<RateSample> {
-        // A report that a later one overtook gives no sample, as if it were lost: packets sent meanwhile
-        // would have its bytes in the time of the later one.
-        let arrived = feedback.packets.iter().filter(|packet| packet.arrival().is_some());
-        let sent_at = arrived.map(|packet| packet.sent.sent_at).max()?;
-        if sent_at < self.newest_sent_at {
-            return None;
+    /// Counts a packet that the present acknowledgement covers and that was acknowledged at `at`. Returns
+    /// `false` if the packet is not remembered.
+    pub(super) fn on_delivered(&mut self, sequence: u64, at: Instant) -> bool {
+        let Some(flight) = self.flight(sequence) else { return false };
+        self.newly_delivered += flight.size;
+        self.delivered += flight.size;
+        self.delivered_at = self.delivered_at.max(at);
+        if self.newest.is_none_or(|newest| flight.sent_at >= newest.sent_at) {
+            self.newest = Some(flight);
         }
-        self.newest_sent_at = sent_at;
-        let mut newest: Option<Flight> = None;
-        let (mut newly_delivered, mut least_rtt) = (0.0, None);
-        for (packet, rtt) in feedback.round_trips() {
-            let Some(flight) = self.flight(packet.sent.sequence) else { continue };
-            newly_delivered += flight.size;
-            least_rtt = Some(least_rtt.map_or(rtt, |least: Duration| least.min(rtt)));
-            let at = flight.sent_at + rtt;
-            self.delivered += flight.size;
-            self.delivered_at = self.delivered_at.max(at);
-            if newest.is_none_or(|newest| flight.sent_at >= newest.sent_at) {
-                newest = Some(flight);
-            }
-        }
+        true
+    }
+
+    /// Ends the present acknowledgement, whose least round-trip time is `rtt`. An interval shorter than
+    /// `least` gives no rate.
+    pub(super) fn sample(&mut self, rtt: Option<Duration>, least: Duration) -> Option<RateSample> {
         if self.delivered > self.limited_until {
             self.limited_until = 0.0;
         }
-        let rtt = least_rtt?;
-        let flight = newest?;
+        let newly_delivered = core::mem::take(&mut self.newly_delivered);
+        let flight = self.newest.take()?;
         self.first_sent_at = flight.sent_at;
         let send_elapsed = flight.sent_at.saturating_since(flight.first_sent_at);
         let interval = send_elapsed.max(self.delivered_at.saturating_since(flight.delivered_at));
         let delivered = self.delivered - flight.delivered;
-        // An interval below the round-trip time would be an artefact of the clocks.
-        let valid = interval >= rtt && !interval.is_zero();
-        self.forget(feedback.now, rtt);
+        let valid = interval >= least && !interval.is_zero();
         Some(RateSample {
             rate: if valid { delivered / interval.as_secs_f64() } else { 0.0 },
             prior_delivered: flight.delivered,
@@ -157,8 +144,8 @@ impl Delivery {
         })
     }
 
-    /// Forgets packets sent so long ago that no report on them is expected.
-    fn forget(&mut self, now: Instant, rtt: Duration) {
+    /// Forgets packets sent so long ago that no acknowledgement of them is expected.
+    pub(super) fn forget(&mut self, now: Instant, rtt: Duration) {
         let old = now.saturating_sub((rtt * 10).max(Duration::from_secs(5)));
         while self.flights.front().is_some_and(|flight| flight.sent_at < old) {
             self.flights.pop_front();

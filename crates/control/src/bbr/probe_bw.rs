@@ -4,14 +4,14 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::delivery::RateSample;
-use super::{AckPhase, Bbr, State};
+use super::{AckPhase, Model, State};
 
 /// Greatest exponent of the growth of the long-term bound.
 const GROWTH_EXPONENT_MAX: u32 = 30;
 /// Round-trip times between probes that match Reno's, at the most.
 const RENO_ROUNDS_MAX: f64 = 63.0;
 
-impl Bbr {
+impl Model {
     pub(super) const fn is_in_probe_bw(&self) -> bool {
         matches!(self.state, State::Down | State::Cruise | State::Refill | State::Up)
     }
@@ -21,14 +21,14 @@ impl Bbr {
         self.acked_per_increment = f64::INFINITY;
         let (rounds, wait) = (self.random.bit(), self.random.fraction());
         self.rounds_since_probe = rounds;
-        self.probe_wait = Duration::from_secs_f64(self.config.probe_wait.as_secs_f64() + wait);
+        self.probe_wait = Duration::from_secs_f64(self.parameters.probe_wait.as_secs_f64() + wait);
         self.cycle_start = now;
         self.ack_phase = AckPhase::ProbeStopping;
         self.start_round();
         self.state = State::Down;
     }
 
-    fn start_refill(&mut self) {
+    pub(super) fn start_refill(&mut self) {
         self.reset_short_term_model();
         self.growth_exponent = 0;
         self.probe_acked = 0.0;
@@ -46,7 +46,7 @@ impl Bbr {
         self.raise_slope();
     }
 
-    /// Advances the phases after a report.
+    /// Advances the phases after an acknowledgement.
     pub(super) fn update_phase(&mut self, now: Instant, sample: &RateSample) {
         if !self.full_pipe.reached || self.adapt_long_term_model(sample) || !self.is_in_probe_bw() {
             return;
@@ -69,13 +69,13 @@ impl Bbr {
     }
 
     fn is_time_to_cruise(&self) -> bool {
-        let in_flight = self.stall.in_flight();
+        let in_flight = self.in_flight;
         in_flight <= self.in_flight_with_headroom() && in_flight <= self.in_flight_for(self.max_bw(), 1.0)
     }
 
     /// Ends ProbeBW_UP when the pipe is full, or when a cautious probe reaches the bound of the one before.
     fn go_down_if_done(&mut self, now: Instant, sample: &RateSample) {
-        if self.last_probe_was_too_high && self.stall.in_flight() >= self.long_term {
+        if self.last_probe_was_too_high && self.in_flight >= self.long_term {
             self.last_probe_was_precautionary = true;
         } else if self.window_limited && self.window >= self.long_term {
             // The bandwidth is limited by the bound.

@@ -3,7 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::delivery::RateSample;
-use super::{AckPhase, Bbr, State};
+use super::{AckPhase, Model, State};
 
 /// Estimates of the minimum round-trip time, and the progress of ProbeRTT.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -20,16 +20,27 @@ pub(super) struct MinRtt {
     round_done: bool,
 }
 
-impl Bbr {
+impl MinRtt {
+    /// Takes an estimate from before the first packet, if there is one.
+    pub(super) const fn begin(&mut self, now: Instant, rtt: Option<Duration>) {
+        (self.estimate, self.taken) = (rtt, now);
+    }
+}
+
+impl Model {
     pub(super) fn update_min_rtt(&mut self, now: Instant, sample: &RateSample) {
         let min = &mut self.min_rtt;
-        min.expired = min.recent.is_some() && now > min.recent_taken + self.config.probe_rtt_interval;
-        if min.expired || min.recent.is_none_or(|recent| sample.rtt < recent) {
-            (min.recent, min.recent_taken) = (Some(sample.rtt), now);
+        min.expired = min.recent.is_some() && now > min.recent_taken + self.parameters.probe_rtt_interval;
+        if let Some(rtt) = sample.rtt
+            && (min.expired || min.recent.is_none_or(|recent| rtt < recent))
+        {
+            (min.recent, min.recent_taken) = (Some(rtt), now);
         }
-        let is_old = now > min.taken + self.config.min_rtt_period;
-        if is_old || min.estimate.is_none_or(|estimate| min.recent.is_some_and(|recent| recent < estimate)) {
-            (min.estimate, min.taken) = (min.recent, min.recent_taken);
+        let is_old = now > min.taken + self.parameters.min_rtt_period;
+        if let Some(recent) = min.recent
+            && (is_old || min.estimate.is_none_or(|estimate| recent < estimate))
+        {
+            (min.estimate, min.taken) = (Some(recent), min.recent_taken);
         }
     }
 
@@ -48,7 +59,7 @@ impl Bbr {
     }
 
     fn advance_probe_rtt(&mut self, now: Instant) {
-        let in_flight = self.stall.in_flight();
+        let in_flight = self.in_flight;
         // The low rate of ProbeRTT is not the path's.
         self.delivery.limit(in_flight);
         if self.min_rtt.done_at.is_some() {
@@ -57,7 +68,7 @@ impl Bbr {
                 self.end_probe_rtt(now);
             }
         } else if in_flight <= self.probe_rtt_window() {
-            self.min_rtt.done_at = Some(now + self.config.probe_rtt_duration);
+            self.min_rtt.done_at = Some(now + self.parameters.probe_rtt_duration);
             self.min_rtt.round_done = false;
             self.start_round();
         }
