@@ -124,7 +124,12 @@ ITEM = Item(
     scenario=scenario,
     measure=measured,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(3), rows=[SCHEMES[name].title for name in QUICK], by_name=True),
+    quick=Quick(
+        precision=Precision.exactly(3),
+        rows=[SCHEMES[name].title for name in QUICK],
+        columns=[column for column, (preset, _, _) in PLACES.items() if preset == PRESETS[0]],
+        by_name=True,
+    ),
     is_drawn=False,
     row_label="Call",
     column_label="Cell, movement, terminal of the download",

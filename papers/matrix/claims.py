@@ -64,6 +64,7 @@ def _by_terminal(metric: str, low: float, high: float) -> Callable[[Sheets], Ver
                 sheet.value(base_stations.column_of(preset, way, terminal), metric, row=row)
                 for preset in base_stations.PRESETS
                 for way in base_stations.WAYS
+                if base_stations.column_of(preset, way, terminal) in sheet.columns
                 for row in _present(sheets, base_stations.KEY, DELAY_BASED)
             ]
             for terminal in (base_stations.SAME, base_stations.OTHER)
