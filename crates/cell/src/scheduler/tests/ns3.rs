@@ -47,7 +47,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// What the program prints.
+/// The output of the program.
 pub(crate) fn output(program: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(program.parent().expect("a directory"));
