@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from whimbrel.claims import Claim, Verdict, above, at_most, below, between, every, times
+from whimbrel.papers.matrix import base_stations
 from whimbrel.papers.matrix.measures import ALONE
 from whimbrel.papers.matrix.networks import ONE_WAY_MS
 from whimbrel.papers.matrix.schemes import ALL, DIFFERENTIATION, SCHEMES
@@ -50,6 +52,26 @@ def _halved_delay(network: str) -> Callable[[Sheets], Verdict]:
         return sheets[of].value(ALONE, "delay", row=SCHEMES[CUBIC].title)
 
     return lambda sheets: times(delay(sheets, network), delay(sheets, "droptail"), 0, 0.5)
+
+
+def _by_terminal(metric: str, low: float, high: float) -> Callable[[Sheets], Verdict]:
+    """Under base stations: of delay-based laws, next to the same terminal's download and another one's."""
+
+    def verdict(sheets: Sheets) -> Verdict:
+        sheet = sheets[base_stations.KEY]
+        same, other = (
+            [
+                sheet.value(base_stations.column_of(preset, way, terminal), metric, row=row)
+                for preset in base_stations.PRESETS
+                for way in base_stations.WAYS
+                if base_stations.column_of(preset, way, terminal) in sheet.columns
+                for row in _present(sheets, base_stations.KEY, DELAY_BASED)
+            ]
+            for terminal in (base_stations.SAME, base_stations.OTHER)
+        )
+        return every(*(times(one, two, low, high) for one, two in zip(same, other, strict=True)))
+
+    return verdict
 
 
 def _gains(sheets: Sheets) -> Verdict:
@@ -175,5 +197,19 @@ CLAIMS = [
                 for variant in DIFFERENTIATION
             )
         ),
+    ),
+    Claim(
+        "own-queue-shortens",
+        f"Under base stations, {_names(DELAY_BASED)} have at least twice the delay next to a download of "
+        "their own terminal that they have next to one of another terminal.",
+        (base_stations.KEY,),
+        _by_terminal("delay", 2, math.inf),
+    ),
+    Claim(
+        "shared-queue-starves",
+        f"Under base stations, {_names(DELAY_BASED)} have at most half of the rate next to a download of "
+        "their own terminal that they have next to one of another terminal.",
+        (base_stations.KEY,),
+        _by_terminal("rate", 0, 0.5),
     ),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.paper import Item, Paper, Quick
-from whimbrel.papers.matrix import claims, recorded, wifi_today
+from whimbrel.papers.matrix import base_stations, claims, recorded, wifi_today
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
 from whimbrel.papers.matrix.networks import DIFFERENTIATING, NETWORKS, scenario
 from whimbrel.papers.matrix.schemes import (
@@ -116,6 +116,7 @@ PAPER = Paper(
         *(_item(key) for key, network in NETWORKS.items() if recorded.is_there(network.file)),
         REPORTS,
         wifi_today.ITEM,
+        base_stations.ITEM,
         *map(_differentiation, DIFFERENTIATING),
     ],
     claims=claims.CLAIMS,

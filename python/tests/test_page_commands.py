@@ -55,7 +55,7 @@ LONG = (
     r"^python -m whimbrel\.papers\.\w+\.sets ",
     r"^whimbrel reproduce (?!matrix --quick|square)\w+( --quick)?( *#.*)?$",
     r"reproduce (freeze|confront)",
-    r"air-today|wifi-today",
+    r"air-today|wifi-today|base-stations",
 )
 OUTSIDE = (*ELSEWHERE, r"^python -m whimbrel\.papers\.\w+\.sets ")
 CLUSTER = (r"--scheduler tcp",)

@@ -243,4 +243,4 @@ fn best(count: usize, value: impl Fn(usize) -> f64) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

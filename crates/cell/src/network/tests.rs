@@ -1,3 +1,5 @@
+mod ns3;
+
 use std::vec;
 use std::vec::Vec;
 

@@ -1,4 +1,4 @@
-mod ns3;
+pub(crate) mod ns3;
 
 use std::vec::Vec;
 

@@ -2,7 +2,7 @@
 
 extern crate std;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -15,12 +15,22 @@ use crate::level::Decibels;
 use crate::numerology::ResourceBlocks;
 use crate::scheduler::Policy;
 
-const MODULES: [&str; 6] = ["lte", "core", "network", "mobility", "spectrum", "propagation"];
+const MODULES: [&str; 9] = [
+    "lte",
+    "core",
+    "network",
+    "mobility",
+    "spectrum",
+    "propagation",
+    "internet",
+    "point-to-point",
+    "applications",
+];
 /// Places at which ns-3's own test has terminals, in metres.
 const PLACES: [f64; 5] = [0.0, 3_000.0, 6_000.0, 9_000.0, 15_000.0];
 
 /// The program, alone in a directory, into which ns-3 writes files; `None` without ns-3.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     if !std::path::Path::new("/usr/include/ns3/lte-module.h").exists() {
         assert!(std::env::var("REQUIRE_ALL").map_or(true, |value| value != "1"), "libns3-dev is missing");
         eprintln!("skipped: ns-3 is not installed (Debian: apt-get install libns3-dev)");
@@ -37,13 +47,21 @@ fn program(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Bytes per second of each terminal in ns-3.
-fn theirs(program: &PathBuf, scheduler: &str, metres: &[f64]) -> Vec<f64> {
-    let places = metres.iter().map(ToString::to_string);
+/// The output of the program.
+pub(crate) fn output(program: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
-    command.args(["shares", scheduler]).args(places).current_dir(program.parent().expect("a directory"));
+    command.args(arguments).current_dir(program.parent().expect("a directory"));
     let output = command.output().expect("it runs");
-    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Bytes per second of each terminal in ns-3.
+fn theirs(program: &Path, scheduler: &str, metres: &[f64]) -> Vec<f64> {
+    let places: Vec<String> = metres.iter().map(ToString::to_string).collect();
+    let arguments: Vec<&str> =
+        ["shares", scheduler].into_iter().chain(places.iter().map(String::as_str)).collect();
+    let text = output(program, &arguments);
     let rates: Vec<f64> = text.lines().map(|line| line.parse().expect("a number")).collect();
     assert_eq!(rates.len(), metres.len(), "{text}");
     rates
@@ -59,7 +77,7 @@ fn scheme(metres: f64) -> u8 {
     adaptation.mcs(cqi).0
 }
 
-fn compare(program: &PathBuf, metres: &[f64]) {
+fn compare(program: &Path, metres: &[f64]) {
     let schemes: Vec<u8> = metres.iter().map(|metres| scheme(*metres)).collect();
     for (name, policy) in [("PfFfMacScheduler", NS3), ("RrFfMacScheduler", Policy::RoundRobin { least: 1 })] {
         // ns-3 compares users by a group of two.
