@@ -3,7 +3,7 @@
 
 Usage: benches/instructions.py [--update] [--case F1]
 
-They do not depend on its load, so that a slow-down of a few percent shows where a timing could not.
+A count does not depend on the load, so that a slow-down of a few percent shows where a timing could not.
 valgrind's callgrind counts two runs of each case, of different lengths: their difference is the work alone,
 without reading a scenario, building a network or a handshake.
 

@@ -51,8 +51,7 @@ fn build_program(folder: &Path, name: &str, source: &str, libraries: &str) -> Pa
     folder.join(name)
 }
 
-/// Runs a program under valgrind, which fails it for access outside of its memory, and for memory that nothing
-/// refers to at its end.
+/// Runs a program under valgrind. Access outside of its memory fails the program, and so do leaks.
 fn under_valgrind(program: &Path) -> Command {
     if Command::new("valgrind").arg("--version").output().is_err() {
         assert_ne!(std::env::var("REQUIRE_ALL").as_deref(), Ok("1"), "valgrind is missing");

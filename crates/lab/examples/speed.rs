@@ -24,8 +24,8 @@ use whimbrel_lab::{Document, Run, ScenarioError};
 use whimbrel_netsim::StationId;
 use whimbrel_netsim::medium::QosMedium;
 
-/// 50 clients of 802.11ax (80 MHz, two streams) offer 16 Mbit/s each, more than the medium carries. Their
-/// queues are as long as those of the ns-3 program to which this is compared.
+/// 50 clients of 802.11ax (80 MHz, two streams) offer 16 Mbit/s each, more than the medium carries. Queues
+/// are as long as in the ns-3 program to which this is compared.
 const CELL: &str = r#"
 [simulation]
 duration = "10 s"

@@ -1,5 +1,5 @@
-//! Carries datagrams between two connections, and prints their number, the number of packets and the simulated
-//! time. A profiler gives the cost:
+//! Carries datagrams between two connections, and prints their number, the number of packets, and the
+//! simulated time. A profiler gives the cost:
 //!
 //! ```text
 //! cargo build --release -p whimbrel-proto --example exchange

@@ -182,7 +182,7 @@ impl Feedback {
         let Original { esi, is_whole, header, before } = original;
         let silent = core::mem::take(&mut self.silent);
         if silent > 0 && esi == self.arrivals_end {
-            self.note_irregularity(header.time);
+            self.note_irregularity(now, header.time);
         }
         self.note_arrival(now, esi, is_whole, before);
         if self.newest == Some((esi, now)) {
@@ -233,13 +233,16 @@ impl Feedback {
         self.rare_due = Some(if is_soon { now } else { due });
     }
 
-    /// A frame was expected too early, and nothing was lost. If the sender was late, not the path, the next
-    /// frames are taken for lost later.
-    fn note_irregularity(&mut self, time: u32) {
+    /// A frame was expected too early, and nothing was lost: later frames are taken for lost later. The wait
+    /// is long for a late sender, and for a late path so short that a repeat still arrives in time.
+    fn note_irregularity(&mut self, now: Instant, time: u32) {
         let step = self.arriving.map_or(0, |before| AduHeader::difference(time, before.time));
         let step = Duration::from_nanos(u64::try_from(step).unwrap_or(0));
         let late = step.saturating_sub(self.expected_interval());
+        let on_path = self.irregularity.wait() + (now - self.silent_from);
+        let left = self.latency.saturating_sub(self.round_trip);
         self.irregularity.raise((late + late / 4).min(self.latency * 2));
+        self.irregularity.raise((on_path + on_path / 4).min(self.round_trip.min(left) / 4));
     }
 
     fn note_arrival(&mut self, now: Instant, esi: Esi, is_whole: bool, before: Esi) {

@@ -2,7 +2,6 @@
 
 extern crate std;
 
-use std::fs;
 use std::path::Path;
 use std::string::ToString;
 
@@ -64,8 +63,8 @@ fn ours(interruption: Duration, burst: u64, forwards: bool) -> Transfer {
 
 #[test]
 fn ns3_is_silent_as_long_and_delivers_all_in_order() {
-    let Some(program) = program("handover") else { return };
-    let theirs = theirs(&program, 0);
+    let Some(program) = program() else { return };
+    let theirs = theirs(program, 0);
     let ours = ours(theirs.interruption, 0, true);
     for transfer in [&theirs, &ours] {
         assert!(transfer.is_ordered);
@@ -73,13 +72,12 @@ fn ns3_is_silent_as_long_and_delivers_all_in_order() {
     }
     let difference = ours.silence.as_secs_f64() - theirs.silence.as_secs_f64();
     assert!(difference.abs() < 2e-3, "{:?}, ns-3 {:?}", ours.silence, theirs.silence);
-    fs::remove_dir_all(program.parent().expect("a directory")).expect("it is removed");
 }
 
 #[test]
 fn ns3_loses_what_the_old_cell_holds_as_without_forwarding() {
-    let Some(program) = program("held") else { return };
-    let theirs = theirs(&program, 400);
+    let Some(program) = program() else { return };
+    let theirs = theirs(program, 400);
     let (with, without) = (ours(theirs.interruption, 400, true), ours(theirs.interruption, 400, false));
     assert!([&theirs, &with, &without].iter().all(|transfer| transfer.is_ordered));
     assert_eq!(with.delivered, with.sent);
@@ -88,5 +86,4 @@ fn ns3_loses_what_the_old_cell_holds_as_without_forwarding() {
         let lost = transfer.sent - transfer.delivered;
         assert!((1..400).contains(&lost), "{lost}");
     }
-    fs::remove_dir_all(program.parent().expect("a directory")).expect("it is removed");
 }

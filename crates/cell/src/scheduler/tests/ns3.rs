@@ -5,6 +5,7 @@ extern crate std;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::string::{String, ToString};
+use std::sync::OnceLock;
 use std::vec::Vec;
 use std::{eprintln, format, fs};
 
@@ -29,14 +30,19 @@ const MODULES: [&str; 9] = [
 /// Places at which ns-3's own test has terminals, in metres.
 const PLACES: [f64; 5] = [0.0, 3_000.0, 6_000.0, 9_000.0, 15_000.0];
 
-/// The program, alone in a directory, into which ns-3 writes files; `None` without ns-3.
-pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    if !std::path::Path::new("/usr/include/ns3/lte-module.h").exists() {
+/// The program, built once, in a directory of its own, into which ns-3 writes files; `None` without ns-3.
+pub(crate) fn program() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build).as_deref()
+}
+
+fn build() -> Option<PathBuf> {
+    if !Path::new("/usr/include/ns3/lte-module.h").exists() {
         assert!(std::env::var("REQUIRE_ALL").map_or(true, |value| value != "1"), "libns3-dev is missing");
         eprintln!("skipped: ns-3 is not installed (Debian: apt-get install libns3-dev)");
         return None;
     }
-    let directory = std::env::temp_dir().join(format!("whimbrel-ns3-lte-{name}-{}", std::process::id()));
+    let directory = std::env::current_exe().expect("this test").with_file_name("ns3-lte");
     fs::create_dir_all(&directory).expect("a directory");
     let path = directory.join("lte");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ns3/lte.cc");
@@ -90,19 +96,17 @@ fn compare(program: &Path, metres: &[f64]) {
 
 #[test]
 fn ns3_gives_equal_terminals_the_same_shares() {
-    let Some(program) = program("shares") else { return };
+    let Some(program) = program() else { return };
     for count in [1, 3, 6, 12] {
-        compare(&program, &std::vec![0.0; count]);
+        compare(program, &std::vec![0.0; count]);
     }
-    fs::remove_dir_all(program.parent().expect("a directory")).expect("it is removed");
 }
 
 #[test]
 fn ns3_has_the_same_rates_over_distance_alone_and_together() {
-    let Some(program) = program("distance") else { return };
+    let Some(program) = program() else { return };
     for metres in PLACES {
-        compare(&program, &[metres]);
+        compare(program, &[metres]);
     }
-    compare(&program, &PLACES);
-    fs::remove_dir_all(program.parent().expect("a directory")).expect("it is removed");
+    compare(program, &PLACES);
 }
