@@ -92,18 +92,23 @@ fn repair_saves_the_frames_that_losses_take() {
 
 /// With an empty queue, the round-trip time is a hundredth of the one with a full queue. A sender that adopts
 /// it at once fills the queue at twice the rate of the path: 104 losses. With a gain of a tenth for each
-/// sample there are 26, but the estimate needs seconds after a fade.
+/// sample there are 26, but the estimate needs seconds after a fade. Single runs have 12 to 93, by the rate
+/// offered: 68 on average.
 #[test]
 fn a_queue_that_empties_is_not_refilled_at_once() {
     let path = "rate = \"600 kbit/s\"\ndelay = \"100 us\"\nqueue = \"20 packets\"";
     let text = text("", "repair = { latency = \"120 ms\" }")
         .replace("rate = \"20 Mbit/s\"\ndelay = \"20 ms\"", path)
-        .replace("kind = \"video\", schedule", "kind = \"cbr\", rate = \"1200 kbit/s\" }\n# schedule")
+        .replace("kind = \"video\", schedule", "kind = \"cbr\", rate = \"OFFERED kbit/s\" }\n# schedule")
         .replace("classifier = \"spike\"", "classifier = \"standing\"")
         .replace("duration = \"25 s\"\nwarm_up = \"4 s\"", "duration = \"40 s\"\nwarm_up = \"10 s\"");
-    let record = record(&text);
-    let losses = number(record.table("flows").expect("flows"), "congestion_judged");
-    assert!((20.0..80.0).contains(&losses), "{losses}");
+    let losses = |rate: u32| {
+        let record = record(&text.replace("OFFERED", &rate.to_string()));
+        number(record.table("flows").expect("flows"), "congestion_judged")
+    };
+    let rates = [1100, 1150, 1180, 1200, 1220, 1250, 1300];
+    let mean = rates.map(losses).iter().sum::<f64>() / rates.len() as f64;
+    assert!((50.0..85.0).contains(&mean), "{mean}");
 }
 
 #[test]
