@@ -110,9 +110,7 @@ def draw_flame_graph(file: Path, folder: Path, given: argparse.Namespace) -> Non
             raise SystemExit(f"missing: {tool}. Install: apt-get install linux-perf; cargo install inferno")
     samples = folder / "perf.data"
     row = measure("whimbrel relay", folder, given, min(given.rates), samples)
-    title = (
-        f"Relay server, {given.streams} streams, {row['mbps']:.0f} Mbit/s, {row['server_us']} us a datagram"
-    )
+    title = f"Relay server: {given.streams} streams, {row['mbps']:.0f} Mbit/s"
     script = ["perf", "script", "--no-inline", "--input", str(samples)]
     draw = ["inferno-flamegraph", "--minwidth", "0.4", "--title", title]
     with (
