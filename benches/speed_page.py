@@ -127,7 +127,7 @@ def _table(title: str, columns: Sequence[str], lines: Sequence[str]) -> list[str
     if not lines:
         return []
     head = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
-    return [f"## {title}", "", *head, *lines, ""]
+    return [f"## {title}", "", *head, *(line.replace("  |", " |") for line in lines), ""]
 
 
 def _range(low: float, high: float, digits: int = 2) -> str:

@@ -4,9 +4,9 @@
 //! 2026-08-03), in its terms: a model of the path (bandwidth, minimum round-trip time, bytes in flight that
 //! are safe), and a state machine that probes for each of them. ECN is not used: the draft leaves it out.
 //!
-//! A transport reports each packet that it sends, that is acknowledged and that is lost, by a sequence number
-//! that counts transmissions, and asks for pace, window and quantum. [`media::Bbr`](crate::media::Bbr) is the
-//! law for encoders; the simulated TCP has it as `TcpConfig::with_bbr`.
+//! A transport numbers its transmissions. It reports which of them are sent, acknowledged or lost, and the
+//! model returns the pacing rate, the window and the send quantum. [`media::Bbr`](crate::media::Bbr) applies
+//! the model to encoders; the simulated TCP enables it by `TcpConfig::with_bbr`.
 //!
 //! ```
 //! use whimbrel_control::bbr::{Model, Parameters};

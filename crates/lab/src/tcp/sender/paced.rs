@@ -119,8 +119,8 @@ impl Paced {
         bbr.pacer.on_sent(now, size as f64, rate, bbr.model.send_quantum());
     }
 
-    /// An acknowledgement was processed that measured `rtt`: takes the segments that it covers and those that
-    /// it shows to be lost, and sets the window.
+    /// Updates the model and sets the window after an acknowledgement that measured `rtt`. The segments that
+    /// were delivered or marked as lost come from `transmissions`.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
