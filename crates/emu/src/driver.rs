@@ -7,11 +7,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::ptr;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use nix::errno::Errno;
-use nix::libc;
 use whimbrel_lab::emulation::{Arrival, BoxedPacket};
 use whimbrel_lab::runner::{Emulation, Refusal};
 use whimbrel_units::{Duration, Instant};
@@ -19,6 +16,7 @@ use whimbrel_units::{Duration, Instant};
 use crate::clock::Clock;
 use crate::lateness::Lateness;
 use crate::namespace::Switch;
+use crate::readiness::Readiness;
 use crate::tun::{Pool, Read, Tun};
 
 /// Packets read from a device before the events that have become due are handled.
@@ -59,7 +57,7 @@ struct Followed {
 pub struct Driver<'a> {
     emulation: Emulation<'a>,
     devices: Vec<Tun>,
-    descriptors: Vec<libc::pollfd>,
+    readiness: Readiness,
     clock: Clock,
     config: DriverConfig,
     arrived: VecDeque<Arrival>,
@@ -78,11 +76,19 @@ pub struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     /// Starts the clock of the network; the devices are in the order of its ends.
-    pub(crate) fn start(emulation: Emulation<'a>, devices: Vec<Tun>, config: DriverConfig) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// The system refuses to watch them.
+    pub(crate) fn start(
+        emulation: Emulation<'a>,
+        devices: Vec<Tun>,
+        config: DriverConfig,
+    ) -> io::Result<Self> {
+        let readiness = Readiness::of(devices.iter().map(|device| device.file().as_fd()))?;
+        Ok(Self {
             emulation,
             devices,
-            descriptors: Vec::new(),
+            readiness,
             clock: Clock::start(),
             config,
             arrived: VecDeque::new(),
@@ -92,7 +98,7 @@ impl<'a> Driver<'a> {
             deliveries: Lateness::default(),
             counters: DriverCounters::default(),
             switches: Vec::new(),
-        }
+        })
     }
 
     /// From now on, the devices with these switches, by the numbers of their ends, are up while a link of
@@ -143,12 +149,11 @@ impl<'a> Driver<'a> {
         self.emulation
     }
 
-    /// One turn. It ends at `until` at the latest, or when one of `others` is readable; returns `true` in
-    /// that case.
+    /// One turn. It ends at `until` at the latest, or when `other` is readable; returns `true` in that case.
     ///
     /// # Errors
     /// A device fails.
-    pub fn turn(&mut self, until: Instant, others: &[BorrowedFd<'_>]) -> io::Result<bool> {
+    pub fn turn(&mut self, until: Instant, other: BorrowedFd<'_>) -> io::Result<bool> {
         self.advance();
         self.set_switches()?;
         self.deliver()?;
@@ -158,20 +163,11 @@ impl<'a> Driver<'a> {
         let now = self.clock.now();
         let wait =
             if next <= now + self.config.spin { Duration::ZERO } else { next - now - self.config.spin };
-        let wanted = if is_full { 0 } else { libc::POLLIN };
-        let devices = self.devices.len();
-        self.descriptors.clear();
-        self.descriptors.extend(self.devices.iter().map(|device| descriptor(device.file().as_fd(), wanted)));
-        self.descriptors.extend(others.iter().map(|other| descriptor(*other, libc::POLLIN)));
-        if !poll(&mut self.descriptors, wait)? {
-            return Ok(false);
+        let is_over = self.readiness.wait(wait, !is_full, other)?;
+        while let Some(end) = self.readiness.next() {
+            self.read(end)?;
         }
-        for end in 0..devices {
-            if self.descriptors[end].revents != 0 {
-                self.read(end)?;
-            }
-        }
-        Ok(self.descriptors[devices..].iter().any(|other| other.revents != 0))
+        Ok(is_over)
     }
 
     /// Handles the events that are due.
@@ -217,27 +213,5 @@ impl<'a> Driver<'a> {
             }
         }
         Ok(())
-    }
-}
-
-fn descriptor(file: BorrowedFd<'_>, events: libc::c_short) -> libc::pollfd {
-    libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 }
-}
-
-/// Waits until one of the files is ready, up to `longest`; returns `false` if none is.
-fn poll(descriptors: &mut [libc::pollfd], longest: Duration) -> io::Result<bool> {
-    let nanos = longest.as_nanos();
-    let timeout = libc::timespec {
-        tv_sec: (nanos / 1_000_000_000) as libc::time_t,
-        tv_nsec: (nanos % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: the kernel writes within the descriptors; a null signal mask stands for the present one.
-    let ready = unsafe {
-        libc::ppoll(descriptors.as_mut_ptr(), descriptors.len() as libc::nfds_t, &timeout, ptr::null())
-    };
-    match Errno::result(ready) {
-        Ok(ready) => Ok(ready > 0),
-        Err(Errno::EINTR) => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }

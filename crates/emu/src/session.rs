@@ -227,7 +227,8 @@ pub fn emulate(
 
     // Timers of this thread may otherwise be 50 us late.
     let _ = set_timerslack(1);
-    let mut driver = Driver::start(emulation, devices, settings.driver);
+    let mut driver = Driver::start(emulation, devices, settings.driver)
+        .map_err(EmulateError::system("watching TUN devices"))?;
     driver.follow_links(switches);
     let ended_by = run(&mut driver, &mut programs, settings, observer)?;
     let exit_code = programs[0].exit_code().unwrap_or(1);
@@ -364,7 +365,7 @@ fn run(
         let until = (driver.now() + GRAIN).min(limit.max(driver.now()));
         let main: BorrowedFd<'_> = programs[0].descriptor().as_fd();
         let is_over =
-            driver.turn(until, &[main]).map_err(EmulateError::system("passing packets of a TUN device"))?;
+            driver.turn(until, main).map_err(EmulateError::system("passing packets of a TUN device"))?;
         if is_over && programs[0].status().is_some() {
             return Ok(ending.map(|(ending, _)| ending));
         }
