@@ -22,13 +22,17 @@ use whimbrel_proto::config::{IntegrityConfig, TimerConfig};
 use whimbrel_proto::repair::{Delivery, Mark, RepairConfig, RepairLayer, Role};
 use whimbrel_proto::{Ccid, Config, Connection, Datagram, DatagramId, Event};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{PacketType, Payload};
+use whimbrel_wire::PacketType;
 
 use crate::campaign::{Trial, run_world};
 use crate::course::Course;
 use crate::path::{InFlightPacket, Leaving, Path};
 use crate::plan::{self, Dice, PathPlan, SERVER_PORT, START, Side};
 use crate::trial::{self, Pair};
+
+mod handed;
+
+use handed::{Counted, Handed};
 
 /// The longest time to the end after the close.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -150,9 +154,7 @@ struct End {
     delivered: Vec<u64>,
     /// Numbers of the other end's datagrams whose originals arrived, for a layer that repairs.
     originals: BTreeSet<u64>,
-    /// Bytes of original datagrams and of coded packets that left.
-    sent_original: u64,
-    sent_coded: u64,
+    handed: Handed,
     is_open: bool,
     closed: u32,
 }
@@ -168,8 +170,7 @@ impl End {
             frame: 0,
             delivered: Vec::new(),
             originals: BTreeSet::new(),
-            sent_original: 0,
-            sent_coded: 0,
+            handed: Handed::default(),
             is_open: false,
             closed: 0,
         }
@@ -240,10 +241,12 @@ impl Pair for World {
 
     fn handle_timeout(&mut self, side: Side) {
         let now = self.course.now;
-        let End { connection: Some(connection), layer, .. } = &mut self.ends[side as usize] else { return };
+        let End { connection: Some(connection), layer, handed, .. } = &mut self.ends[side as usize] else {
+            return;
+        };
         connection.handle_timeout(now);
         if let Some(layer) = layer {
-            layer.handle_timeout(now, connection);
+            layer.handle_timeout(now, &mut Counted { connection, handed });
         }
     }
 
@@ -252,15 +255,6 @@ impl Pair for World {
         self.rise(side);
         let end = &mut self.ends[side as usize];
         let transmit = end.connection.as_mut()?.poll_transmit(self.course.now)?;
-        if let Payload::Bytes(bytes) = &transmit.packet.payload
-            && end.layer.as_ref().is_some_and(|layer| layer.counts().is_some())
-        {
-            match bytes.strip_prefix(&[IN_PARTS]).unwrap_or(bytes).first().map(|first| first & !LAST) {
-                Some(ORIGINAL) => end.sent_original += bytes.len() as u64,
-                Some(kind) if CODED.contains(&kind) => end.sent_coded += bytes.len() as u64,
-                _ => {}
-            }
-        }
         let (source, destination) = (address(side), address(side.other()));
         Some(Leaving { source, destination, path: 0, handle: None, transmit })
     }
@@ -326,6 +320,7 @@ impl World {
         let Some(connection) = end.connection.as_mut().filter(|_| end.is_open && end.closed == 0) else {
             return;
         };
+        let mut below = Counted { connection, handed: &mut end.handed };
         let count = 1 + self.dice.below(self.plan.parts);
         let role = if end.frame.is_multiple_of(30) { Role::Start } else { self.plan.role };
         end.frame += 1;
@@ -333,8 +328,8 @@ impl World {
             let mark = Mark { role, ..Mark::part(part as usize, count as usize) };
             let datagram = Datagram::new(content(side, end.next)).with_mark(mark);
             let sent = match &mut end.layer {
-                Some(layer) => layer.send(self.course.now, connection, datagram),
-                None => connection.send(self.course.now, datagram),
+                Some(layer) => layer.send(self.course.now, &mut below, datagram),
+                None => below.connection.send(self.course.now, datagram),
             };
             match sent {
                 Ok(id) => {
@@ -353,7 +348,7 @@ impl World {
         let end = &mut self.ends[side as usize];
         let Some(connection) = &mut end.connection else { return };
         if let Some(layer) = &mut end.layer {
-            layer.close(self.course.now, connection);
+            layer.close(self.course.now, &mut Counted { connection, handed: &mut end.handed });
         }
         connection.close(self.course.now);
     }
@@ -375,7 +370,8 @@ impl World {
                         {
                             end.originals.extend(original(side.other(), &payload.to_bytes()));
                         }
-                        layer.handle_event(self.course.now, connection, event);
+                        let handed = &mut end.handed;
+                        layer.handle_event(self.course.now, &mut Counted { connection, handed }, event);
                         continue;
                     }
                 },
@@ -439,7 +435,7 @@ impl World {
         self.course.tally.add("datagrams repaired", received.repeated + received.restored);
         self.course.tally.add("datagrams late", received.late);
         self.course.tally.add("frames that no answer could reach", sent.without_round);
-        let (original, coded) = (end.sent_original, end.sent_coded);
+        let Handed { original, coded } = end.handed;
         self.course.tally.add("coded bytes", coded);
         // The law holds within a second, which is counted in 64 parts.
         assert!(coded <= original + original / 16, "{coded} bytes of coded packets for {original} of data");
