@@ -43,6 +43,7 @@ CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
 NS3_WIRELESS = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi", "dsdv")
 NS3_CELL = ("core", "network", "internet", "applications", "mobility", "propagation", "wifi")
+NS3_LTE = ("core", "network", "internet", "applications", "mobility", "propagation", "point-to-point", "lte")
 SECTIONS = ("simulator", "mobile", "parts", "sockets", "relay", "busy", "campaign")
 SCALES = (50, 100, 200, 500)
 """Nodes of networks of equal density."""
@@ -104,10 +105,8 @@ def compared(peer: str, ours: Cost, theirs: Cost) -> dict[str, object]:
     }
 
 
-def build_ns3(
-    folder: Path, name: str = "dumbbell", libraries: tuple[str, ...] = NS3_LIBRARIES
-) -> Path | None:
-    """An ns-3 program, built if ns-3's headers are installed. Debian's pkg-config files are broken."""
+def ns3_command(folder: Path, name: str, libraries: tuple[str, ...], *options: str) -> list[str] | None:
+    """The command of an ns-3 program, built if its headers are there. Debian's pkg-config files are broken."""
     if not Path("/usr/include/ns3").exists():
         print("ns-3 left out. Install it with: sudo apt-get install libns3-dev")
         return None
@@ -117,71 +116,42 @@ def build_ns3(
         flags = ["-O3", "-march=native", "-std=c++17", "-DNDEBUG"]
         linked = [f"-lns3-{library}" for library in libraries]
         subprocess.run(["g++", *flags, str(source), "-o", str(program), *linked], check=True)
-    return program
+    return [str(program), *options]
 
 
-def lab_example(name: str) -> str:
-    """Builds an example of the lab crate and returns the path of its program."""
-    build = ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", name]
+def example(name: str, crate: str = "whimbrel-lab") -> str:
+    """Builds an example of a crate and returns the path of its program."""
+    build = ["cargo", "build", "--quiet", "--release", "-p", crate, "--example", name]
     subprocess.run(build, cwd=ROOT, check=True)
     return str(ROOT / "target" / "release" / "examples" / name)
 
 
 def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
-    """F1 and F3 compared with ns-2, N1 and AX with ns-3."""
-    ours = lab_example("speed")
-    cases: list[tuple[str, str, list[str] | None]] = [
-        ("F1", "ns-2", None),
-        ("F3", "ns-2", None),
-        ("N1", "ns-3", None),
-        ("AX", "ns-3", None),
-    ]
+    """F1 and F3 compared with ns-2, N1, AX and L100 with ns-3."""
+    speed = example("speed")
+    tcl: dict[str, list[str]] = {}
     if shutil.which("ns"):
-        cases[0] = ("F1", "ns-2", ["ns", str(PEERS / "f1_dumbbell.tcl")])
-        cases[1] = ("F3", "ns-2", ["ns", str(PEERS / "lda.tcl"), "WB", "TFRC", "16", "1"])
+        tcl = {
+            "F1": ["ns", str(PEERS / "f1_dumbbell.tcl")],
+            "F3": ["ns", str(PEERS / "lda.tcl"), "WB", "TFRC", "16", "1"],
+        }
     else:
         print("ns-2 left out. Install it with: sudo apt-get install ns2")
-    if ns3 := build_ns3(folder):
-        cases[2] = ("N1", "ns-3", [str(ns3)])
-    if ns3 := build_ns3(folder, "ax", NS3_CELL):
-        cases[3] = ("AX", "ns-3", [str(ns3)])
-    rows: list[dict[str, object]] = []
-    for case, peer, command in cases:
-        commands = {"ours": [ours, case]} | ({"peer": command} if command else {})
-        costs = alternate(commands, rounds if peer != "ns-3" else 1)
-        row: dict[str, object] = {
-            "case": case,
-            "cpu_s": costs["ours"].cpu_s,
-            "memory_mb": costs["ours"].memory_mb,
-        }
-        if command:
-            row |= compared(peer, costs["ours"], costs["peer"])
-        header, figures = (line.split() for line in costs["ours"].output.splitlines())
-        row["figures"] = dict(zip(header, figures, strict=True))
-        rows.append(row)
-        print(json.dumps(row))
-    return rows
-
-
-def mobile(folder: Path, rounds: int) -> list[dict[str, object]]:
-    """Mobile 802.11 nodes: F2 compared with ns-2, N2 with ns-3, and the cost of larger networks."""
-    ours = lab_example("manet")
-    movements = str(PEERS / "mob50.tcl")
-    ns2 = ["ns", str(PEERS / "manet.tcl"), movements] if shutil.which("ns") else None
-    if not ns2:
-        print("ns-2 left out. Install it with: sudo apt-get install ns2")
-    program = build_ns3(folder, "manet", NS3_WIRELESS)
-    ns3 = [str(program)] if program else None
-    slow = ["interval", "0.25", "rts", "3000"]
     cases: list[tuple[str, str, list[str], list[str] | None]] = [
-        ("F2", "ns-2", [ours, movements], ns2),
-        ("N2", "ns-3", [ours, movements, *slow], ns3),
-        *(
-            (f"{nodes} nodes", "", [ours, str(nodes), "flows", str(nodes * 2 // 5), *slow], None)
-            for nodes in SCALES
-        ),
-        ("256 nodes, 300 s", "", [ours, "256", "flows", "128", "duration", "300", *slow], None),
+        *((case, "ns-2", [speed, case], tcl.get(case)) for case in ("F1", "F3")),
+        ("N1", "ns-3", [speed, "N1"], ns3_command(folder, "dumbbell", NS3_LIBRARIES)),
+        ("AX", "ns-3", [speed, "AX"], ns3_command(folder, "ax", NS3_CELL)),
     ]
+    drive, seconds = example("drive", "whimbrel-cell"), "10"
+    lte = ns3_command(folder, "lte", NS3_LTE, f"--seconds={seconds}")
+    cases.append(("L100", "ns-3", [drive, "--seconds", seconds], lte))
+    return compare(cases, rounds)
+
+
+def compare(
+    cases: list[tuple[str, str, list[str], list[str] | None]], rounds: int
+) -> list[dict[str, object]]:
+    """The rows of cases: a name, a peer's, our command and the peer's. ns-3 takes minutes: it runs once."""
     rows: list[dict[str, object]] = []
     for case, peer, command, rival in cases:
         commands = {"ours": command} | ({"peer": rival} if rival else {})
@@ -198,6 +168,27 @@ def mobile(folder: Path, rounds: int) -> list[dict[str, object]]:
         rows.append(row)
         print(json.dumps(row))
     return rows
+
+
+def mobile(folder: Path, rounds: int) -> list[dict[str, object]]:
+    """Mobile 802.11 nodes: F2 compared with ns-2, N2 with ns-3, and the cost of larger networks."""
+    ours = example("manet")
+    movements = str(PEERS / "mob50.tcl")
+    ns2 = ["ns", str(PEERS / "manet.tcl"), movements] if shutil.which("ns") else None
+    if not ns2:
+        print("ns-2 left out. Install it with: sudo apt-get install ns2")
+    ns3 = ns3_command(folder, "manet", NS3_WIRELESS)
+    slow = ["interval", "0.25", "rts", "3000"]
+    cases: list[tuple[str, str, list[str], list[str] | None]] = [
+        ("F2", "ns-2", [ours, movements], ns2),
+        ("N2", "ns-3", [ours, movements, *slow], ns3),
+        *(
+            (f"{nodes} nodes", "", [ours, str(nodes), "flows", str(nodes * 2 // 5), *slow], None)
+            for nodes in SCALES
+        ),
+        ("256 nodes, 300 s", "", [ours, "256", "flows", "128", "duration", "300", *slow], None),
+    ]
+    return compare(cases, rounds)
 
 
 def sockets() -> list[dict[str, object]]:

@@ -21,6 +21,7 @@ CASES = {
     "F3": "wired backbone with random losses, 16 TFRC flows",
     "N1": "wired bottleneck, TCP",
     "AX": "802.11ax cell, 50 saturated stations",
+    "L100": "three LTE cells, 100 terminals that drive",
     "F2": "50 mobile 802.11g nodes",
     "N2": "50 mobile 802.11g nodes, few packets",
 }
