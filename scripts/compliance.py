@@ -48,6 +48,7 @@ TITLES = {
     "rfc6773": "DCCP over UDP",
     "rfc8899": "packet size discovery by probes",
     "rfc9897": "multipath DCCP",
+    "rfc9959": "Careful Resume",
 }
 KEYS = {"section", "level", "text", "function", "test", "deviation", "excepted", "until", "missing"}
 # A path of this project in a reason.

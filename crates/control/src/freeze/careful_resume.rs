@@ -2,19 +2,19 @@
 //!
 //! RFC 9959, adapted to a rate-based sender. *Reconnaissance*: a round-trip time at the initial rate, to
 //! confirm the path and a round-trip time similar to the old one. *Unvalidated*: a jump to half of the old
-//! rate, for a round-trip time. *Validating*: no increase until all packets sent unvalidated are
+//! rate, or less if the round-trip time is longer, for a round-trip time. *Validating*: no increase until all packets sent unvalidated are
 //! acknowledged. A loss in these phases causes a *Safe Retreat*: half of the delivered rate, until that is
 //! acknowledged. Then normal congestion control resumes.
 //!
 //! The condition of the RFC on windows that are not filled applies here to the allowed rate. As in the RFC, a
-//! round-trip time below half or above ten times the old one ends the attempt.
+//! round-trip time of at most half or above ten times the old one ends the attempt.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// Target of the jump, as a fraction of the old rate.
+/// Target of the jump, as a fraction of the old window.
 const JUMP: f64 = 0.5;
 
 /// Rate after a retreat, as a fraction of the delivered rate.
@@ -79,8 +79,10 @@ impl CarefulResume {
     }
 
     fn leave_reconnaissance(&mut self, now: Instant, sample: Duration) {
-        let resembles = sample * 2 >= self.old_rtt && sample <= self.old_rtt * 10;
-        let jump = self.old_rate * JUMP;
+        let resembles = sample * 2 > self.old_rtt && sample <= self.old_rtt * 10;
+        // Half of the old window: over a longer round-trip time, that is less than half of the rate.
+        let stretch = sample.as_secs_f64() / self.old_rtt.as_secs_f64();
+        let jump = self.old_rate * (JUMP / stretch.max(1.0));
         if resembles && jump > self.limit {
             self.enter(now, Phase::Unvalidated, jump);
         } else {

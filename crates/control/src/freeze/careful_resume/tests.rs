@@ -54,11 +54,20 @@ fn a_loss_at_the_initial_rate_or_another_round_trip_time_prevents_the_jump() {
     let mut lossy = resume();
     assert_eq!(report(&mut lossy, 100, true, 40.0).0, Phase::Done);
     for (sample, phase) in
-        [(49, Phase::Done), (50, Phase::Unvalidated), (1000, Phase::Unvalidated), (1001, Phase::Done)]
+        [(50, Phase::Done), (51, Phase::Unvalidated), (1000, Phase::Unvalidated), (1001, Phase::Done)]
     {
         let mut other = resume();
         other.on_report(ms(2000), ms(10), false, Duration::from_millis(sample), kilobytes(40.0));
         assert_eq!(other.phase(), phase, "{sample} ms");
+    }
+}
+
+#[test]
+fn the_jump_is_half_of_the_old_window() {
+    for (sample, rate) in [(60, 500.0), (100, 500.0), (200, 250.0), (1000, 50.0)] {
+        let mut resume = resume();
+        resume.on_report(ms(2000), ms(10), false, Duration::from_millis(sample), kilobytes(40.0));
+        assert_eq!(resume.limit(), kilobytes(rate), "{sample} ms");
     }
 }
 
