@@ -31,8 +31,9 @@
 //! - `make netem` compares simulator and emulator with Linux's tbf and netem on the same paths. The kernel is
 //!   the guest's, whose clock counts instructions there: a guest that follows the host's clock delays packets
 //!   by the host's other work.
-//! - The driver is one thread. It waits with `ppoll`, in nanoseconds, for one epoll of all devices. It measures the lateness of each event when
-//!   it is handled, and the lateness of each packet when it is written.
+//! - The driver is one thread. It waits with `ppoll`, in nanoseconds, for one epoll of all devices. It
+//!   measures the lateness of each event when it is handled, and the lateness of each packet when it is
+//!   written.
 //! - `whimbrel emulate --interfaces` makes several ends of a scenario the interfaces of one namespace
 //!   (`emu::interfaces`). A device of such a host is disabled and enabled by netlink, over a socket opened in
 //!   its namespace, as the links of its node go down and up; it is not left without a carrier, because the

@@ -6,8 +6,8 @@
 //! acknowledged. A loss in these phases causes a *Safe Retreat*: half of the delivered rate, until that is
 //! acknowledged. Then normal congestion control resumes.
 //!
-//! The condition of the RFC on windows that are not filled applies here to the allowed rate. As in the RFC, a
-//! round-trip time of at most half or above ten times the old one ends the attempt.
+//! The condition of the RFC on windows that are not filled applies here to the allowed rate. As in the RFC,
+//! a round-trip time of at most half or above ten times the old one ends the attempt.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
