@@ -106,7 +106,7 @@ def compared(peer: str, ours: Cost, theirs: Cost) -> dict[str, object]:
 
 
 def ns3_command(folder: Path, name: str, libraries: tuple[str, ...], *options: str) -> list[str] | None:
-    """The command of an ns-3 program, built if its headers are there. Debian's pkg-config files are broken."""
+    """The command of an ns-3 program, built if ns-3 is there. Debian's pkg-config files are broken."""
     if not Path("/usr/include/ns3").exists():
         print("ns-3 left out. Install it with: sudo apt-get install libns3-dev")
         return None

@@ -1,10 +1,10 @@
-//! Careful Resume: a validated jump to half of the old rate.
+//! Careful Resume: a validated jump to half of the old window.
 //!
 //! RFC 9959, adapted to a rate-based sender. *Reconnaissance*: a round-trip time at the initial rate, to
 //! confirm the path and a round-trip time similar to the old one. *Unvalidated*: a jump to half of the old
-//! rate, or less if the round-trip time is longer, for a round-trip time. *Validating*: no increase until all packets sent unvalidated are
-//! acknowledged. A loss in these phases causes a *Safe Retreat*: half of the delivered rate, until that is
-//! acknowledged. Then normal congestion control resumes.
+//! rate, or less if the round-trip time is longer, for a round-trip time. *Validating*: no increase until all
+//! packets sent unvalidated are acknowledged. A loss in these phases causes a *Safe Retreat*: half of the
+//! delivered rate, until that is acknowledged. Then normal congestion control resumes.
 //!
 //! The condition of the RFC on windows that are not filled applies here to the allowed rate. As in the RFC,
 //! a round-trip time of at most half or above ten times the old one ends the attempt.
