@@ -87,7 +87,7 @@ fn datagram(data: &[u8]) {
 /// Three bytes each: the step of the sequence number, the time since the packet before in ms, and whether
 /// reports are due.
 fn arrivals(data: &[u8]) {
-    let (mut log, mut sequence, mut now) = (ArrivalLog::new(), 0_u16, Instant::from_secs(1));
+    let (mut log, mut number, mut latest, mut now) = (ArrivalLog::new(), 0_i64, 0, Instant::from_secs(1));
     let mut waiting: BTreeMap<u16, i64> = BTreeMap::new();
     let drain = |log: &mut ArrivalLog, waiting: &mut BTreeMap<u16, i64>| {
         while log.has_arrivals() {
@@ -104,12 +104,13 @@ fn arrivals(data: &[u8]) {
         assert!(waiting.is_empty(), "not reported: {waiting:?}");
     };
     for step in data.chunks_exact(3) {
-        // Mostly ahead, and less than half of what a log takes for a new beginning behind.
-        sequence = sequence.wrapping_add_signed(i16::from(step[0]) - 64);
+        // Mostly ahead, and less far behind the latest one than what a log takes for a new beginning.
+        number = (number + i64::from(step[0]) - 64).max(latest - 2_900);
+        latest = latest.max(number);
+        let sequence = number as u16;
         now += whimbrel_units::Duration::from_millis(u64::from(step[1]) << (step[2] & 7));
         waiting.entry(sequence).or_insert((now.as_nanos() / 250_000) as i64);
         log.record(sequence, now);
-        // Far fewer than 1,000 steps of -64 fit between two reports, so that no arrival is too late.
         if step[2] & 0x80 != 0 || waiting.len() >= 16 {
             drain(&mut log, &mut waiting);
         }

@@ -69,18 +69,21 @@ pub(crate) fn is_printable(character: char) -> bool {
     !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
-/// The beginning of a text, without control characters.
+/// The beginning of a text, without control characters. Their escapes count as what they show.
 pub(crate) fn excerpt(text: &str) -> String {
-    let mut shown = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == QUOTED {
+    let (mut shown, mut count) = (String::new(), 0);
+    for character in text.chars() {
+        if count >= QUOTED {
             shown.push_str(&format!("... ({} bytes)", text.len()));
             break;
         }
-        match character {
-            '\n' => shown.push(character),
-            control if control.is_control() => shown.extend(control.escape_unicode()),
-            other => shown.push(other),
+        if character.is_control() && character != '\n' {
+            let escape = character.escape_unicode();
+            count += escape.len();
+            shown.extend(escape);
+        } else {
+            count += 1;
+            shown.push(character);
         }
     }
     shown
@@ -125,6 +128,8 @@ mod tests {
     fn what_is_quoted_is_bounded_and_plain() {
         let quoted = excerpt(&"x".repeat(3_000_000));
         assert!(quoted.len() < 300 && quoted.ends_with("... (3000000 bytes)"), "{quoted}");
+        let escaped = excerpt(&"\0".repeat(1_000));
+        assert!(escaped.len() < 300 && escaped.ends_with("... (1000 bytes)"), "{escaped}");
         assert_eq!(excerpt("a\u{1b}[2J\u{9b}b"), "a\\u{1b}[2J\\u{9b}b");
         assert!(excerpt_of_lines(&"y\n".repeat(1_000)).len() < 100);
     }
