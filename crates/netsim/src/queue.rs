@@ -16,7 +16,7 @@ mod priority;
 mod red;
 
 pub use codel::{CoDel, CoDelConfig};
-pub use dualpi2::{DualPi2, DualPi2Config};
+pub use dualpi2::{DualPi2, DualPi2Config, QueueProtectionConfig};
 pub use fifo::DropTail;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use pie::{Pie, PieConfig};
@@ -28,7 +28,7 @@ use core::fmt;
 use whimbrel_units::Instant;
 
 use crate::packets::PacketSlot;
-use crate::random::RandomStream;
+use crate::random::{RandomStream, mix};
 use crate::{Count, Ecn, FlowId, NodeId, QueueLimit};
 
 /// A packet in a queue.
@@ -70,6 +70,14 @@ pub struct FlowKey {
     pub destination: NodeId,
     /// The flow.
     pub flow: FlowId,
+}
+
+impl FlowKey {
+    /// A hash that is the same in every run.
+    pub(crate) fn hash(self) -> u64 {
+        let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
+        mix(mix(addresses) ^ u64::from(self.flow.0))
+    }
 }
 
 /// Reason for a drop by a discipline.

@@ -1,9 +1,13 @@
 //! The queue discipline of a link.
 
+use core::fmt;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
-use super::quantity::{Probability, Time};
+use super::quantity::{Probability, Rate, Time};
 
 /// The order in which packets leave a link's queue, and which of them are dropped or marked.
 ///
@@ -88,7 +92,71 @@ pub enum Discipline {
         /// The longest typical round-trip time; 100 ms by default.
         #[serde(default)]
         rtt_max: Option<Time>,
+        /// Queue protection (RFC 9957): packets of flows that build the queue of ECT(1) and CE are redirected
+        /// to the Classic queue; false by default.
+        #[serde(default)]
+        protection: QueueProtection,
     },
+}
+
+/// Queue protection of DualPI2: `true` for the parameters of RFC 9957, or a table of parameters.
+#[derive(Clone, Copy, PartialEq, Debug, JsonSchema)]
+#[schemars(untagged)]
+pub enum QueueProtection {
+    /// On with the default parameters, or off.
+    Switch(bool),
+    /// On with these parameters.
+    Parameters(QueueProtectionParameters),
+}
+
+/// The parameters of queue protection (RFC 9957, Section 4.1).
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueProtectionParameters {
+    /// `CRITICALqL`: the low-latency queue's delay above which packets are redirected; 1.2 ms by default.
+    #[serde(default)]
+    pub critical_delay: Option<Time>,
+    /// `CRITICALqLSCORE`: the score above which packets are redirected at that delay; 4 ms by default.
+    #[serde(default)]
+    pub critical_score: Option<Time>,
+    /// `AGING`: the rate of marked bytes that a flow may send without a score; 2^19 B/s by default.
+    #[serde(default)]
+    pub aging: Option<Rate>,
+    /// `NBUCKETS`: the number of flows with a score of their own, a power of two; 32 by default.
+    #[serde(default)]
+    pub buckets: Option<u32>,
+}
+
+impl Default for QueueProtection {
+    fn default() -> Self {
+        Self::Switch(false)
+    }
+}
+
+/// Unlike a derived implementation for an untagged enum, this one names the key at fault within the table.
+impl<'de> Deserialize<'de> for QueueProtection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(QueueProtectionVisitor)
+    }
+}
+
+struct QueueProtectionVisitor;
+
+impl<'de> Visitor<'de> for QueueProtectionVisitor {
+    type Value = QueueProtection;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false or a table of parameters")
+    }
+
+    fn visit_bool<E: Error>(self, on: bool) -> Result<QueueProtection, E> {
+        Ok(QueueProtection::Switch(on))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<QueueProtection, A::Error> {
+        QueueProtectionParameters::deserialize(MapAccessDeserializer::new(map))
+            .map(QueueProtection::Parameters)
+    }
 }
 
 fn yes() -> bool {

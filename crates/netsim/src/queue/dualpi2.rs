@@ -3,9 +3,18 @@
 //! Packets with ECT(1) or CE share a queue with a shallow threshold, all others have one that a PI controller
 //! holds at its target. Both are coupled: the base probability `p'` is squared for the Classic queue and
 //! multiplied by `k` for the low-latency one, so that flows of either kind get similar rates.
+//!
+//! Queue protection (RFC 9957) may redirect packets of flows that build a queue to the Classic queue.
+
+mod pace;
+mod protection;
+
+pub use protection::QueueProtectionConfig;
 
 use whimbrel_units::{Duration, Instant};
 
+use self::pace::Pace;
+use self::protection::Protection;
 use super::fifo::Fifo;
 use super::{DisciplineError, DropReason, Drops, QueueDiscipline, QueuedPacket};
 use crate::{Count, Ecn, QueueLimit};
@@ -26,6 +35,8 @@ pub struct DualPi2Config {
     /// One packet in this many is taken from the Classic queue, if it has any, however full the other is.
     /// Default 16, as in the weighted round robin of RFC 9332, Appendix A.1.
     pub classic_share: u32,
+    /// Queue protection of the low-latency queue. Default: none.
+    pub protection: Option<QueueProtectionConfig>,
 }
 
 impl Default for DualPi2Config {
@@ -37,6 +48,7 @@ impl Default for DualPi2Config {
             min_threshold: Duration::from_micros(800),
             range: Duration::from_micros(400),
             classic_share: 16,
+            protection: None,
         }
     }
 }
@@ -47,6 +59,10 @@ impl DualPi2Config {
         self.target.min(self.rtt_max / 3)
     }
 }
+
+/// `FLOOR` of RFC 9957, Section 4.1, in bytes: two frames of `MAX_FRAME_SIZE`. A shorter low-latency queue adds
+/// to no flow's score, because a slow link has a long delay even with a few packets.
+const FLOOR: u64 = 2 * 2_000;
 
 /// `recur`: marks as evenly as a probability allows, without random numbers.
 #[derive(Default)]
@@ -78,6 +94,9 @@ pub struct DualPi2 {
     next_update: Instant,
     /// Packets of the low-latency queue sent since the last of the Classic one.
     turn: u32,
+    protection: Option<Protection>,
+    /// The pace of the low-latency queue, measured for queue protection alone.
+    pace: Pace,
 }
 
 impl DualPi2 {
@@ -96,7 +115,11 @@ impl DualPi2 {
             "at least 1",
         )?;
         check(config.classic_share >= 2, "classic_share", &config.classic_share, "at least 2")?;
+        let upper_threshold = config.min_threshold + config.range;
+        let protection = config.protection.as_ref();
         Ok(Self {
+            protection: protection.map(|config| Protection::new(config, upper_threshold)).transpose()?,
+            pace: Pace::default(),
             limit,
             low_latency: Fifo::default(),
             classic: Fifo::default(),
@@ -165,6 +188,20 @@ impl DualPi2 {
         }
     }
 
+    /// Returns `true` if queue protection redirects an arrival of the low-latency queue to the Classic queue.
+    fn redirects(&mut self, now: Instant, packet: &QueuedPacket) -> bool {
+        if self.protection.is_none() {
+            return false;
+        }
+        let bytes = self.low_latency.backlog().bytes;
+        // The head has waited longer than the pace tells if the link has become slow or has gone down.
+        let delay = self.pace.delay(bytes).max(self.low_latency.head_delay(now));
+        let probability = if bytes > FLOOR { self.native_probability(delay) } else { 0.0 };
+        self.protection
+            .as_mut()
+            .is_some_and(|protection| protection.redirects(now, packet.flow, packet.size, delay, probability))
+    }
+
     /// `p_Cmax`: from this probability on, ECN is switched off for Classic packets.
     fn classic_overload(&self) -> f64 {
         (1.0 / (self.config.coupling * self.config.coupling)).min(1.0)
@@ -226,7 +263,7 @@ impl QueueDiscipline for DualPi2 {
         self.catch_up(now);
         if !self.limit.admits(self.backlog(), packet.size) {
             drops.push(packet, DropReason::Overflow);
-        } else if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {
+        } else if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) && !self.redirects(now, &packet) {
             self.low_latency.push(packet);
         } else {
             self.classic.push(packet);
@@ -238,7 +275,10 @@ impl QueueDiscipline for DualPi2 {
         loop {
             let kept = if self.serves_low_latency() {
                 let packet = self.low_latency.pop()?;
-                self.police_low_latency(now, packet, drops)
+                let size = packet.size;
+                let kept = self.police_low_latency(now, packet, drops);
+                self.pace.depart(now, size, kept.is_some() && self.low_latency.head().is_some());
+                kept
             } else {
                 let packet = self.classic.pop()?;
                 self.police_classic(packet, drops)

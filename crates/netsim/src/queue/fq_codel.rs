@@ -8,7 +8,6 @@ use whimbrel_units::Instant;
 use super::codel::{CoDelConfig, Law};
 use super::fifo::Fifo;
 use super::{DisciplineError, DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
-use crate::random::mix;
 use crate::{Count, QueueLimit};
 
 /// The parameters of FQ-CoDel.
@@ -78,8 +77,7 @@ impl FqCoDel {
     }
 
     fn queue_of(&self, flow: FlowKey) -> u32 {
-        let addresses = u64::from(flow.source.0) << 32 | u64::from(flow.destination.0);
-        (mix(mix(addresses) ^ u64::from(flow.flow.0)) % u64::from(self.config.queues)) as u32
+        (flow.hash() % u64::from(self.config.queues)) as u32
     }
 
     /// Drops half of the longest queue, from its head.

@@ -1,12 +1,14 @@
 //! Queue disciplines, made ready to run.
 
-use whimbrel_netsim::queue::{self, CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, RedConfig};
+use whimbrel_netsim::queue::{
+    self, CoDelConfig, DualPi2Config, FqCoDelConfig, PieConfig, QueueProtectionConfig, RedConfig,
+};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{LinkRate, QueueLimit};
 use whimbrel_units::{ByteCount, DataRate, Duration};
 
 use crate::ScenarioError;
-use crate::discipline::Discipline;
+use crate::discipline::{Discipline, QueueProtection, QueueProtectionParameters};
 use crate::quantity::Time;
 
 /// The packet in whose transmission times RED measures idle periods.
@@ -68,15 +70,31 @@ fn config(discipline: &Discipline, rate: &LinkRate) -> queue::Discipline {
                 ..default
             })
         }
-        Discipline::DualPi2 { target, rtt_max } => {
+        Discipline::DualPi2 { target, rtt_max, protection: chosen } => {
             let default = DualPi2Config::default();
             queue::Discipline::DualPi2(DualPi2Config {
                 target: or(target, default.target),
                 rtt_max: or(rtt_max, default.rtt_max),
+                protection: protection(chosen),
                 ..default
             })
         }
     }
+}
+
+fn protection(chosen: QueueProtection) -> Option<QueueProtectionConfig> {
+    let QueueProtectionParameters { critical_delay, critical_score, aging, buckets } = match chosen {
+        QueueProtection::Switch(false) => return None,
+        QueueProtection::Switch(true) => QueueProtectionParameters::default(),
+        QueueProtection::Parameters(parameters) => parameters,
+    };
+    let default = QueueProtectionConfig::default();
+    Some(QueueProtectionConfig {
+        critical_delay: critical_delay.map(|time| time.0).or(default.critical_delay),
+        critical_score: critical_score.map_or(default.critical_score, |time| time.0),
+        aging: aging.map_or(default.aging, |rate| rate.0),
+        buckets: buckets.unwrap_or(default.buckets),
+    })
 }
 
 /// The transmission time of a typical packet on a link of constant rate.
@@ -84,3 +102,6 @@ fn transmission_time(rate: &LinkRate) -> Option<Duration> {
     let LinkRate::Constant(rate) = rate else { return None };
     (!rate.is_zero() && *rate < DataRate::INFINITE).then(|| TYPICAL_PACKET / *rate)
 }
+
+#[cfg(test)]
+mod tests;

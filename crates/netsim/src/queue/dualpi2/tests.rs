@@ -1,9 +1,9 @@
 use whimbrel_units::{Duration, Instant};
 
-use super::{DualPi2, DualPi2Config, Recurrence};
+use super::{DualPi2, DualPi2Config, QueueProtectionConfig, Recurrence};
 use crate::queue::tests::{ms, packet};
-use crate::queue::{DropReason, Drops, QueueDiscipline};
-use crate::{Ecn, QueueLimit};
+use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
+use crate::{Ecn, FlowId, QueueLimit};
 
 fn dualpi2() -> DualPi2 {
     DualPi2::new(&DualPi2Config::default(), QueueLimit::Unlimited).unwrap()
@@ -96,4 +96,62 @@ fn a_recurrence_happens_as_often_as_its_probability_says() {
     assert_eq!((0..1_000).filter(|_| recurrence.happens(0.3)).count(), 299);
     let mut recurrence = Recurrence::default();
     assert_eq!((0..1_000).filter(|_| recurrence.happens(0.0)).count(), 0);
+}
+
+const SLOW: FlowId = FlowId(1);
+const BURSTY: FlowId = FlowId(2);
+
+/// The outcome for a slow flow and a bursty one that share a queue, both with ECT(1).
+#[derive(Debug)]
+struct Shared {
+    /// The 99th percentile of the slow flow's delay.
+    delay: Duration,
+    /// Packets of the slow and of the bursty flow that went to the Classic queue.
+    redirected: (usize, usize),
+}
+
+/// A link of 40 Mbit/s for 10 seconds. The slow flow sends 200 bytes every 1.7 ms (0.94 Mbit/s). The bursty flow
+/// ignores marks and sends 100 packets of 1000 bytes every 25 ms (32 Mbit/s), at twice the link's rate.
+fn share(protection: Option<QueueProtectionConfig>) -> Shared {
+    let config = DualPi2Config { protection, ..DualPi2Config::default() };
+    let mut queue = DualPi2::new(&config, QueueLimit::Unlimited).unwrap();
+    let slow = (0..5_882).map(|n| (Instant::from_nanos(n * 1_700_000), SLOW, 200));
+    let bursts = (0..400).flat_map(|burst| {
+        (0..100).map(move |n| (Instant::from_nanos(burst * 25_000_000 + n * 100_000), BURSTY, 1_000))
+    });
+    let mut arrivals: Vec<(Instant, FlowId, u32)> = slow.chain(bursts).collect();
+    arrivals.sort_by_key(|&(at, flow, _)| (at, flow));
+    let mut drops = Drops::default();
+    let (mut free, mut delays, mut redirected) = (Instant::ZERO, Vec::new(), (0, 0));
+    // A packet takes 200 ns per byte. The last arrival is beyond the time in which the queue empties.
+    for (at, flow, size) in arrivals.into_iter().chain([(ms(60_000), SLOW, 200)]) {
+        while queue.backlog().packets > 0 && free <= at {
+            let Some(sent) = queue.dequeue(free, &mut drops) else { break };
+            if sent.flow.flow == SLOW {
+                delays.push(free - sent.arrival);
+            }
+            free += Duration::from_nanos(200) * u64::from(sent.size);
+        }
+        free = free.max(at);
+        let before = queue.classic.backlog().packets;
+        let key = FlowKey { flow, ..FlowKey::default() };
+        queue.enqueue(at, QueuedPacket::new(at, size, Ecn::Ect1, key), &mut drops);
+        let to = if flow == SLOW { &mut redirected.0 } else { &mut redirected.1 };
+        *to += usize::from(queue.classic.backlog().packets > before);
+    }
+    assert!(delays.len() > 5_800, "{}", delays.len());
+    delays.sort();
+    Shared { delay: delays[delays.len() * 99 / 100], redirected }
+}
+
+/// RFC 9957, Section 1: the flow that builds the queue is redirected, not those that share it.
+#[test]
+fn queue_protection_keeps_the_delay_of_a_slow_flow_near_the_threshold() {
+    let (open, protected) = (share(None), share(Some(QueueProtectionConfig::default())));
+    assert_eq!(open.redirected, (0, 0));
+    assert!(open.delay > Duration::from_millis(9), "{open:?}");
+    assert_eq!(protected.redirected.0, 0);
+    assert!((15_000..25_000).contains(&protected.redirected.1), "{protected:?}");
+    // Marking is certain from 1.2 ms on; a few packets of each burst are behind this threshold.
+    assert!(protected.delay < Duration::from_millis(2), "{protected:?}");
 }
