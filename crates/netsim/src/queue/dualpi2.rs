@@ -60,8 +60,8 @@ impl DualPi2Config {
     }
 }
 
-/// `FLOOR` of RFC 9957, Section 4.1, in bytes: two frames of `MAX_FRAME_SIZE`. A shorter low-latency queue adds
-/// to no flow's score, because a slow link has a long delay even with a few packets.
+/// `FLOOR` of RFC 9957, Section 4.1, in bytes: two frames of `MAX_FRAME_SIZE`. A shorter low-latency queue
+/// adds to no flow's score, because a slow link has a long delay even with a few packets.
 const FLOOR: u64 = 2 * 2_000;
 
 /// `recur`: marks as evenly as a probability allows, without random numbers.
@@ -277,7 +277,9 @@ impl QueueDiscipline for DualPi2 {
                 let packet = self.low_latency.pop()?;
                 let size = packet.size;
                 let kept = self.police_low_latency(now, packet, drops);
-                self.pace.depart(now, size, kept.is_some() && self.low_latency.head().is_some());
+                if self.protection.is_some() {
+                    self.pace.depart(now, size, kept.is_some() && self.low_latency.head().is_some());
+                }
                 kept
             } else {
                 let packet = self.classic.pop()?;

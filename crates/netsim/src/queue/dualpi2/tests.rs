@@ -110,8 +110,8 @@ struct Shared {
     redirected: (usize, usize),
 }
 
-/// A link of 40 Mbit/s for 10 seconds. The slow flow sends 200 bytes every 1.7 ms (0.94 Mbit/s). The bursty flow
-/// ignores marks and sends 100 packets of 1000 bytes every 25 ms (32 Mbit/s), at twice the link's rate.
+/// A link of 40 Mbit/s for 10 seconds. The slow flow sends 200 bytes every 1.7 ms (0.94 Mbit/s). The bursty
+/// flow ignores marks and sends 100 packets of 1000 bytes every 25 ms (32 Mbit/s), at twice the link's rate.
 fn share(protection: Option<QueueProtectionConfig>) -> Shared {
     let config = DualPi2Config { protection, ..DualPi2Config::default() };
     let mut queue = DualPi2::new(&config, QueueLimit::Unlimited).unwrap();

@@ -127,8 +127,8 @@ fn parameters_are_checked() {
     }
 }
 
-/// The number of redirected packets of 10 000. The flow sends at a share of the aging rate, the queue's delay is
-/// four times the critical one, and every packet is marked.
+/// The number of redirected packets of 10 000. The flow sends at a share of the aging rate, the queue's
+/// delay is four times the critical one, and every packet is marked.
 fn redirected(share: f64) -> usize {
     let mut protection = protection();
     let interval = micros(1_000).mul_f64(1.0 / share);
