@@ -136,7 +136,9 @@ playground: tools
 rust-tests: tools
 	echo "== Rust tests"
 	# With an optional feature that has tests: a build of their own would compile a hundred crates again.
-	$(CARGO) test --quiet --workspace --exclude whimbrel-python --features whimbrel-net/tracing
+	# Many tests wait for clocks and programs.
+	RUST_TEST_THREADS=$$((2 * $$(getconf _NPROCESSORS_ONLN))) \
+	  $(CARGO) test --quiet --workspace --exclude whimbrel-python --features whimbrel-net/tracing
 
 python-lint: setup
 	echo "== Python: ruff, mypy"
