@@ -39,7 +39,7 @@ def test_every_paper_is_checked() -> None:
     assert {path.parent.name for path in ROOT.glob("papers/*/scenarios.py")} == set(ONLY_QUICK)
 
 
-# Those of the other papers take minutes.
+# The items of the other papers take minutes.
 @pytest.mark.parametrize("key", ["freeze", "lda", "matrix", "reorder"])
 def test_items_that_a_quick_pass_leaves_out_measure_what_they_declare(key: str) -> None:
     for item in paper.load(key).items:
