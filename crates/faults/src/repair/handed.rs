@@ -40,10 +40,12 @@ impl Below<Connection> for Counted<'_> {
     }
 
     fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
-        if let Payload::Bytes(bytes) = &datagram.payload {
+        let payload = datagram.payload.clone();
+        let sent = self.connection.send(now, datagram)?;
+        if let Payload::Bytes(bytes) = &payload {
             self.handed.note(bytes);
         }
-        self.connection.send(now, datagram)
+        Ok(sent)
     }
 
     fn make_room(&mut self, now: Instant, size: usize) -> Result<(), SendError> {

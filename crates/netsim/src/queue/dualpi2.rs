@@ -13,8 +13,7 @@ pub use protection::QueueProtectionConfig;
 
 use whimbrel_units::{Duration, Instant};
 
-use self::pace::Pace;
-use self::protection::Protection;
+use self::protection::{FLOOR, Protection};
 use super::fifo::Fifo;
 use super::{DisciplineError, DropReason, Drops, QueueDiscipline, QueuedPacket};
 use crate::{Count, Ecn, QueueLimit};
@@ -58,11 +57,19 @@ impl DualPi2Config {
     fn update_interval(&self) -> Duration {
         self.target.min(self.rtt_max / 3)
     }
-}
 
-/// `FLOOR` of RFC 9957, Section 4.1, in bytes: two frames of `MAX_FRAME_SIZE`. A shorter low-latency queue
-/// adds to no flow's score, because a slow link has a long delay even with a few packets.
-const FLOOR: u64 = 2 * 2_000;
+    /// `laqm`: the low-latency queue's own marking probability, a ramp over its delay.
+    fn native_probability(&self, delay: Duration) -> f64 {
+        let Self { min_threshold, range, .. } = *self;
+        if delay >= min_threshold + range {
+            1.0
+        } else if delay > min_threshold {
+            (delay - min_threshold).as_secs_f64() / range.as_secs_f64()
+        } else {
+            0.0
+        }
+    }
+}
 
 /// `recur`: marks as evenly as a probability allows, without random numbers.
 #[derive(Default)]
@@ -95,8 +102,6 @@ pub struct DualPi2 {
     /// Packets of the low-latency queue sent since the last of the Classic one.
     turn: u32,
     protection: Option<Protection>,
-    /// The pace of the low-latency queue, measured for queue protection alone.
-    pace: Pace,
 }
 
 impl DualPi2 {
@@ -119,7 +124,6 @@ impl DualPi2 {
         let protection = config.protection.as_ref();
         Ok(Self {
             protection: protection.map(|config| Protection::new(config, upper_threshold)).transpose()?,
-            pace: Pace::default(),
             limit,
             low_latency: Fifo::default(),
             classic: Fifo::default(),
@@ -176,30 +180,14 @@ impl DualPi2 {
         self.old_delay = delay;
     }
 
-    /// `laqm`: the low-latency queue's own marking probability, a ramp over its delay.
-    fn native_probability(&self, delay: Duration) -> f64 {
-        let DualPi2Config { min_threshold, range, .. } = self.config;
-        if delay >= min_threshold + range {
-            1.0
-        } else if delay > min_threshold {
-            (delay - min_threshold).as_secs_f64() / range.as_secs_f64()
-        } else {
-            0.0
-        }
-    }
-
     /// Returns `true` if queue protection redirects an arrival of the low-latency queue to the Classic queue.
     fn redirects(&mut self, now: Instant, packet: &QueuedPacket) -> bool {
-        if self.protection.is_none() {
-            return false;
-        }
+        let Some(protection) = &mut self.protection else { return false };
         let bytes = self.low_latency.backlog().bytes;
         // The head has waited longer than the pace tells if the link has become slow or has gone down.
-        let delay = self.pace.delay(bytes).max(self.low_latency.head_delay(now));
-        let probability = if bytes > FLOOR { self.native_probability(delay) } else { 0.0 };
-        self.protection
-            .as_mut()
-            .is_some_and(|protection| protection.redirects(now, packet.flow, packet.size, delay, probability))
+        let delay = protection.pace.delay(bytes).max(self.low_latency.head_delay(now));
+        let probability = if bytes > FLOOR { self.config.native_probability(delay) } else { 0.0 };
+        protection.redirects(now, packet.flow, packet.size, delay, probability)
     }
 
     /// `p_Cmax`: from this probability on, ECN is switched off for Classic packets.
@@ -228,7 +216,7 @@ impl DualPi2 {
         if coupled < 1.0 {
             // A queue of a single packet is never marked for its own length (`Th_len`).
             let waits = self.low_latency.head().is_some();
-            let native = if waits { self.native_probability(now - packet.arrival) } else { 0.0 };
+            let native = if waits { self.config.native_probability(now - packet.arrival) } else { 0.0 };
             if self.low_latency_count.happens(native.max(coupled)) {
                 packet.mark();
             }
@@ -277,8 +265,8 @@ impl QueueDiscipline for DualPi2 {
                 let packet = self.low_latency.pop()?;
                 let size = packet.size;
                 let kept = self.police_low_latency(now, packet, drops);
-                if self.protection.is_some() {
-                    self.pace.depart(now, size, kept.is_some() && self.low_latency.head().is_some());
+                if let Some(protection) = &mut self.protection {
+                    protection.pace.depart(now, size, kept.is_some() && self.low_latency.head().is_some());
                 }
                 kept
             } else {

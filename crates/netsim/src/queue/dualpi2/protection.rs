@@ -7,6 +7,7 @@
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::pace::Pace;
 use crate::queue::{DisciplineError, FlowKey};
 
 /// The parameters of queue protection (RFC 9957, Section 4.1).
@@ -37,6 +38,10 @@ impl Default for QueueProtectionConfig {
     }
 }
 
+/// `FLOOR` of RFC 9957, Section 4.1, in bytes: two frames of `MAX_FRAME_SIZE`. A shorter low-latency queue
+/// adds to no flow's score, because a slow link has a long delay even with a few packets.
+pub(super) const FLOOR: u64 = 2 * 2_000;
+
 /// `ATTEMPTS`: buckets that a flow may use, besides the shared one.
 const ATTEMPTS: u32 = 2;
 
@@ -56,6 +61,8 @@ pub(super) struct Protection {
     critical_delay: Duration,
     critical_score: Duration,
     aging: DataRate,
+    /// The pace of the low-latency queue.
+    pub(super) pace: Pace,
     /// The buckets of flows and, as the last one, the bucket that all other flows share (the "dregs").
     buckets: Box<[Bucket]>,
 }
@@ -79,7 +86,7 @@ impl Protection {
         let sound = buckets.is_power_of_two() && buckets <= 65_536;
         check(sound, "protection.buckets", &buckets, "a power of two, at most 65536")?;
         let buckets = vec![Bucket::default(); buckets as usize + 1].into_boxed_slice();
-        Ok(Self { critical_delay, critical_score, aging, buckets })
+        Ok(Self { critical_delay, critical_score, aging, pace: Pace::default(), buckets })
     }
 
     /// `qprotect`: adds a packet to its flow's score, and returns whether the packet is to be redirected.

@@ -70,7 +70,7 @@ fn overload_drops_ecn_capable_packets_of_both_queues_alike() {
 #[test]
 fn the_low_latency_queue_is_marked_on_a_ramp_of_its_delay() {
     let queue = dualpi2();
-    let at = |micros| queue.native_probability(Duration::from_micros(micros));
+    let at = |micros| queue.config.native_probability(Duration::from_micros(micros));
     assert_eq!((at(0), at(800), at(1_000), at(1_200), at(9_000)), (0.0, 0.0, 0.5, 1.0, 1.0));
     // A single packet is never marked for its own delay.
     let mut queue = dualpi2();
