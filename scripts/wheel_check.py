@@ -110,7 +110,7 @@ def main() -> int:
         description="Installs a wheel into a fresh environment and uses it there."
     )
     parser.add_argument(
-        "wheel", type=Path, help="such as out/wheels/whimbrel-0.1.0-cp311-abi3-manylinux_2_34_x86_64.whl"
+        "wheel", type=Path, help="such as out/wheels/whimbrel-0.2.0-cp311-abi3-manylinux_2_34_x86_64.whl"
     )
     wheel: Path = parser.parse_args().wheel.resolve()
     found = content_offences(wheel) + sbom_offences(wheel)

@@ -375,7 +375,7 @@ const char *whimbrel_last_error(void);
 // Returns the code of the last failure in this thread, 0 if there was none: the reason for NULL.
 int whimbrel_last_error_code(void);
 
-// Returns the version of the library, such as "0.1.0".
+// Returns the version of the library, such as "0.2.0".
 const char *whimbrel_version(void);
 
 // Listens at the UDP address `address`, such as "0.0.0.0:6511", "[::]:6511" or ":6511", for connections to

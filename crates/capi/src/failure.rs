@@ -123,7 +123,7 @@ pub extern "C" fn whimbrel_last_error_code() -> c_int {
     LAST.try_with(|last| last.borrow().0).unwrap_or(0)
 }
 
-/// Returns the version of the library, such as "0.1.0".
+/// Returns the version of the library, such as "0.2.0".
 #[unsafe(no_mangle)]
 pub extern "C" fn whimbrel_version() -> *const c_char {
     const VERSION: &CStr =
