@@ -124,6 +124,8 @@ mod received;
 mod setup;
 mod socket;
 mod socket_buffers;
+#[cfg(target_os = "linux")]
+mod socket_option;
 mod state;
 mod streams;
 mod trace;
@@ -153,6 +155,8 @@ pub use received::Received;
 pub use setup::Setup;
 pub use socket::Socket;
 pub use socket_buffers::{SOCKET_BUFFER, enlarge_buffers, enlarge_receive_buffer, kernel_drops};
+#[cfg(target_os = "linux")]
+pub use socket_option::option_words;
 pub use watched::WatchedSocket;
 pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{

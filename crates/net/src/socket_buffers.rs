@@ -9,7 +9,12 @@ use std::os::fd::AsFd;
 #[cfg(target_os = "linux")]
 use std::sync::{Arc, Weak};
 
+#[cfg(target_os = "linux")]
+use nix::libc;
 use socket2::SockRef;
+
+#[cfg(target_os = "linux")]
+use crate::socket_option::option_words;
 
 /// Bytes requested for the receive buffer and for the send buffer of a socket.
 pub const SOCKET_BUFFER: usize = 4 << 20;
@@ -80,41 +85,20 @@ fn request_send_buffer(socket: &SockRef<'_>) {
     halved_until_granted(|size| socket.set_send_buffer_size(size));
 }
 
+/// asm-generic/socket.h, and the value for SPARC, which numbers its options differently.
 #[cfg(target_os = "linux")]
-mod memory {
-    use std::os::fd::{AsRawFd, BorrowedFd};
-
-    use nix::libc;
-
-    /// asm-generic/socket.h, and the value for SPARC, which numbers its options differently.
-    const SO_MEMINFO: libc::c_int = if cfg!(target_arch = "sparc64") { 0x39 } else { 55 };
-    /// `SK_MEMINFO_VARS` values of `struct sock` (linux/sock_diag.h).
-    type Values = [u32; 9];
-    /// The index of the number of dropped datagrams.
-    const DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
-
-    /// Reads the drops in the kernel's account of a socket's memory. nix's getter panics where an emulated
-    /// kernel returns a part of it.
-    #[expect(unsafe_code, reason = "no library reads this option")]
-    pub(super) fn drops(socket: BorrowedFd<'_>) -> Option<u32> {
-        let mut values = Values::default();
-        let mut length = size_of::<Values>() as libc::socklen_t;
-        let into = values.as_mut_ptr().cast();
-        // SAFETY: the kernel writes at most `length` bytes, which `values` has, and the new length.
-        let result = unsafe {
-            libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_MEMINFO, into, &raw mut length)
-        };
-        let is_whole = result == 0 && length as usize == size_of::<Values>();
-        is_whole.then_some(values[DROPS])
-    }
-}
+const SO_MEMINFO: libc::c_int = if cfg!(target_arch = "sparc64") { 0x39 } else { 55 };
+/// `SK_MEMINFO_VARS` of linux/sock_diag.h: the values of `SO_MEMINFO`.
+#[cfg(target_os = "linux")]
+const MEMINFO_VALUES: usize = 9;
 
 /// Number of datagrams that the kernel dropped at a socket since it was opened: its receive buffer was full,
 /// their checksum was wrong, or the socket's filter refused them. The kernel's own count, which `SO_RXQ_OVFL`
 /// and `ss -m` report, too. `None` on systems other than Linux.
 #[cfg(target_os = "linux")]
 pub fn kernel_drops(socket: &impl AsFd) -> Option<u64> {
-    memory::drops(socket.as_fd()).map(u64::from)
+    let values: [u32; MEMINFO_VALUES] = option_words(socket, libc::SOL_SOCKET, SO_MEMINFO)?;
+    Some(u64::from(values[libc::SK_MEMINFO_DROPS as usize]))
 }
 
 /// Number of datagrams that the kernel dropped at a socket: unknown on this system.

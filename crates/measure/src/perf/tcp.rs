@@ -34,30 +34,25 @@ pub(crate) struct TcpFigures {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::mem::offset_of;
     use std::os::fd::AsFd;
 
-    use nix::libc;
-    use nix::sys::socket::{getsockopt, sockopt::GetStruct};
+    use nix::libc::{self, tcp_info};
 
     use super::{TcpFigures, TcpStream};
 
-    #[derive(Clone, Copy, Debug)]
-    struct TcpInfo;
-    nix::getsockopt_impl!(
-        TcpInfo,
-        libc::IPPROTO_TCP,
-        libc::TCP_INFO,
-        libc::tcp_info,
-        GetStruct<libc::tcp_info>
-    );
+    /// Words of `tcp_info` up to `tcpi_total_retrans`. Kernels append fields: one that is older than the headers
+    /// of this build answers with fewer.
+    const WORDS: usize = offset_of!(tcp_info, tcpi_total_retrans) / 4 + 1;
 
     /// The kernel's figures of a connection.
     pub(crate) fn figures(stream: &TcpStream) -> Option<TcpFigures> {
-        let info = getsockopt(stream, TcpInfo).ok()?;
+        let info: [u32; WORDS] = whimbrel_net::option_words(stream, libc::IPPROTO_TCP, libc::TCP_INFO)?;
+        let word = |offset: usize| info[offset / 4];
         Some(TcpFigures {
-            retransmits: info.tcpi_total_retrans.into(),
-            cwnd: info.tcpi_snd_cwnd,
-            rtt_s: f64::from(info.tcpi_rtt) * 1e-6,
+            retransmits: word(offset_of!(tcp_info, tcpi_total_retrans)).into(),
+            cwnd: word(offset_of!(tcp_info, tcpi_snd_cwnd)),
+            rtt_s: f64::from(word(offset_of!(tcp_info, tcpi_rtt))) * 1e-6,
         })
     }
 
