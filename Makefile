@@ -57,7 +57,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-rtp -p whimbrel-repair -p whimbrel-wifi -p whimbrel-cell -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint python-lint rust-tests python-tests wasm deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground other-stacks release
+.PHONY: run test check bench instructions faults mutants properties fuzz docs setup extension wheel tools clean lint python-lint rust-tests python-tests deny interop interop-quick interop-multipath handover handover-quick reorder-real reorder-real-quick tcp-real tcp-real-quick confront-real confront-real-quick compliance validation validation-check emulation emulation-quick netem netem-quick bonded bonded-quick live live-quick gst-check c-library publish-check picture playground other-stacks release
 
 # The first build is a quick one, with the packages and the features that the tour needs. Where `make extension` has built, that is used.
 run: PROFILE = $(if $(wildcard target/release/lib_core.*),release,first)
@@ -65,7 +65,7 @@ run: $(VENV)/.run
 	$(build_extension)
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint python-lint compliance deny publish-check wasm rust-tests validation-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick gst-check
+test: tools lint python-lint compliance deny publish-check rust-tests validation-check docs python-tests instructions interop-quick handover-quick reorder-real-quick emulation-quick netem-quick bonded-quick live-quick gst-check
 	echo "== make test: all passed"
 
 check: tools
@@ -125,10 +125,7 @@ validation-check: tools
 	echo "== validation of 802.11"
 	$(PYTHON) scripts/validation.py
 
-# The sans-IO crates must build without an operating system, and import nothing from one.
-wasm: tools
-	scripts/check_wasm.sh
-
+# It is also the check that the sans-IO crates build without an operating system.
 # Without the target for browsers it is skipped; under REQUIRE_ALL=1 it fails.
 playground: tools
 	$(PYTHON) scripts/build_playground.py $(OUT)/playground
