@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.paper import Item, Paper, Quick
-from whimbrel.papers.matrix import base_stations, claims, recorded, wifi_today
+from whimbrel.papers.matrix import base_stations, causes, claims, recorded, wifi_today
 from whimbrel.papers.matrix.measures import ALONE, METRICS, measure, pair
 from whimbrel.papers.matrix.networks import DIFFERENTIATING, NETWORKS, scenario
 from whimbrel.papers.matrix.schemes import (
@@ -117,6 +117,7 @@ PAPER = Paper(
         REPORTS,
         wifi_today.ITEM,
         base_stations.ITEM,
+        *causes.ITEMS,
         *map(_differentiation, DIFFERENTIATING),
     ],
     claims=claims.CLAIMS,

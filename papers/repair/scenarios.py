@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 
 from whimbrel.paper import Item, Paper, Quick
-from whimbrel.papers.repair import claims, clip, elsewhere, recorded
+from whimbrel.papers.repair import causes, claims, clip, elsewhere, recorded
 from whimbrel.papers.repair.measures import METRICS, OTHERS, RATE, measure, measure_rate
 from whimbrel.papers.repair.networks import CHANNELS, TIME_S, WARM_UP_S, scenario
 from whimbrel.papers.repair.schemes import DIFFERENTIATED, GUARDED, SCHEMES, UNREPAIRED, Scheme
@@ -192,6 +192,7 @@ PAPER = Paper(
         *([_replay()] if recorded.is_there() else []),
         _elsewhere(),
         clip.ITEM,
+        *causes.ITEMS,
     ],
     claims=claims.CLAIMS,
     headline=["channels"],
