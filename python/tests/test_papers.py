@@ -98,3 +98,33 @@ def test_the_verdicts_of_the_readme_are_those_of_the_reasons(key: str) -> None:
 def test_claims_with_the_same_reason_share_a_row() -> None:
     shown = reasons.table({"a": "Chance.", "b": "As `a`.", "c": "Chance."})
     assert shown.splitlines()[2:] == ["| `a`, `c` | Chance. |", "| `b` | As `a`. |"]
+
+
+COMMAND = re.compile(r"`(whimbrel |python -m )[^`]+`")
+NO_CAUSE = ("guess", "chance", "The bound is ours", "which is ours")
+"""Words of a reason that claims no cause: a guess, an interval, or a bound of the project's own."""
+
+
+def explained(reason: str, others: dict[str, str]) -> bool:
+    """True if a reason, or one that it refers to, names the command of its experiment or claims no cause."""
+    referred = [others[name] for name in re.findall(r"`([\w-]+)`", reason) if name in others]
+    return any(COMMAND.search(each) or any(word in each for word in NO_CAUSE) for each in (reason, *referred))
+
+
+@pytest.mark.parametrize("key", ONLY_QUICK)
+def test_a_reason_names_the_command_of_its_experiment_or_is_called_a_guess(key: str) -> None:
+    reasons_of = {claim.id: claim.reason for claim in paper.load(key).claims if claim.reason}
+    assert [name for name, reason in reasons_of.items() if not explained(reason, reasons_of)] == []
+    assert not explained("Repair costs what it sends.", reasons_of)
+
+
+@pytest.mark.parametrize("key", ONLY_QUICK)
+def test_reasons_name_items_that_exist(key: str) -> None:
+    items = {item.key for item in paper.load(key).items}
+    asked = {
+        word
+        for claim in paper.load(key).claims
+        for words in re.findall(rf"`whimbrel reproduce {key} ([^`]*)`", claim.reason or "")
+        for word in re.sub(r"--\S+( \d+)?", "", words).split()
+    }
+    assert asked - items == set()
