@@ -2,14 +2,18 @@
 
 import io
 import os
+import re
 import tarfile
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import archives
 import crates
 import pytest
 import recipes
+import semver
+from workspace import Release, ReleaseError
 
 CONTAINER = 'FROM scratch\nADD a.tar.gz /\n# A comment.\nLABEL a=1 \\\n      b=2\nENTRYPOINT ["/a"]\n'
 
@@ -69,3 +73,57 @@ def test_recipes_name_what_there_is() -> None:
     assert recipes.container_offences(CONTAINER.replace("ENTRYPOINT", "CMD")) == [
         "Containerfile: expected FROM first, and one ENTRYPOINT"
     ]
+
+
+def test_a_version_is_compared_with_the_newest_one_before_it() -> None:
+    tags = ["v0.2.0", "v0.10.1", "v0.9.0", "v0.11.0", "v0.10.2-rc1", "draft"]
+    assert semver.baseline(tags, "0.11.0") == ("0.10.1", "v0.10.1")
+    assert semver.baseline(tags, "0.2.0") == semver.FIRST
+
+
+def test_a_minor_version_may_break_interfaces_before_the_first_major_one_only() -> None:
+    assert semver.may_break("0.1.0", "0.2.0")
+    assert not semver.may_break("0.2.0", "0.2.1")
+    assert semver.may_break("0.9.0", "1.0.0")
+    assert not semver.may_break("1.0.0", "1.1.0")
+
+
+@pytest.mark.parametrize(
+    ("version", "crates_before", "status", "message"),
+    [
+        ("0.1.1", {"whimbrel-proto"}, 0, None),
+        ("0.2.0", {"whimbrel-proto"}, 100, None),
+        ("0.1.1", {"whimbrel-proto"}, 100, "0.1.1 breaks"),
+        ("0.1.1", {"whimbrel-proto", "whimbrel-gone"}, 0, "0.1.1 breaks"),
+        ("0.2.0", {"whimbrel-proto"}, 101, "exit status 101"),
+    ],
+)
+def test_a_patch_version_that_breaks_an_interface_is_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    crates_before: set[str],
+    status: int,
+    message: str | None,
+) -> None:
+    tool = tmp_path / "cargo-semver-checks"
+    tool.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit {status}\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(semver, "baseline", lambda _tags, _version: semver.FIRST)
+    monkeypatch.setattr(semver, "published", lambda _revision: crates_before)
+    with pytest.raises(ReleaseError, match=message) if message else nullcontext():
+        semver.check(Release(tmp_path, version, "0" * 40, 0))
+    words = (tmp_path / "words").read_text()
+    assert f"--baseline-rev {semver.FIRST[1]}" in words
+    # A new crate has no baseline.
+    assert re.findall(r"--package=(\S+)", words) == ["whimbrel-proto"]
+
+
+def test_interfaces_are_not_compared_without_the_tool(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("REQUIRE_ALL", raising=False)
+    semver.check(Release(tmp_path, "0.2.1", "0" * 40, 0))
+    assert "cargo install cargo-semver-checks" in capsys.readouterr().err

@@ -25,6 +25,7 @@ import crates
 import debian
 import listing
 import recipes
+import semver
 import source
 import toolbox
 import trials
@@ -42,6 +43,7 @@ class Stage:
 
 STAGES = {
     "consistency": Stage("one version everywhere, and recipes without mistakes", consistency.check),
+    "semver": Stage("the interface of the crates compared with the previous version's", semver.check),
     "tools": Stage(
         "zig as the linker, in an environment of its own, and the targets of Rust", toolbox.install
     ),
