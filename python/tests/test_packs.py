@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -396,7 +394,7 @@ def test_the_code_of_a_paper_is_run_on_demand_only(
 def test_only_results_are_packed(tmp_path: Path, said: Said) -> None:
     code, _, error = said("pack", tmp_path, "--to", tmp_path / "a.zip")
     assert code == 1
-    assert "holds no results of `whimbrel reproduce` or `whimbrel sweep`" in error
+    assert "holds no results of `whimbrel reproduce`, `whimbrel sweep` or `whimbrel run`" in error
     assert not (tmp_path / "a.zip").exists()
 
 
@@ -439,27 +437,6 @@ def test_several_results_are_one_pack(tmp_path: Path, monkeypatch: pytest.Monkey
     shutil.copytree("before", "other/before")
     code, _, error = said("pack", "before", "other/before", "--to", "c.zip")
     assert (code, "two of the folders have one name" in error) == (2, True)
-
-
-def test_a_run_is_packed_with_the_scenario_that_gives_its_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: Said
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.toml").write_text(PLAIN)
-    change = "link.radio.delay=30 ms"
-    words = ["run", "a.toml", "--seed", "7", "--set", change, "--out", "run", "--quiet"]
-    # The compiled part prints past the streams of this process.
-    subprocess.run([sys.executable, "-m", "whimbrel", *words], capture_output=True, check=True)
-    code, _, error = said("pack", "run")
-    assert (code, "--scenario FILE names that of a run" in error) == (1, True)
-    code, _, error = said("pack", "run", "--scenario", "a.toml", "--seed", "7", "--to", "run.zip")
-    assert (code, "does not give the tables in run" in error) == (1, True)
-    given = ("--scenario", "a.toml", "--seed", "7", "--set", change, "--to", "run.zip")
-    assert said("pack", "run", *given)[0] == 0
-    code, found, _ = said("verify", "run.zip")
-    assert code == 0, found
-    (claim,) = found["claims"]
-    assert "--seed 7" in claim["command"]
 
 
 def test_a_pack_removes_nothing_elsewhere(toy: Path, tmp_path: Path, said: Said) -> None:

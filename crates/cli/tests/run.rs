@@ -40,13 +40,17 @@ fn complaint(output: &Output) -> String {
     message
 }
 
-/// The files of a directory, with their contents.
+/// The files below a directory, with their contents.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry"));
     entries
-        .map(|entry| {
+        .flat_map(|entry| {
             let name = entry.file_name().into_string().expect("a plain name");
-            (name, fs::read(entry.path()).expect("a file"))
+            if entry.path().is_dir() {
+                let below = files(&entry.path()).into_iter();
+                return below.map(|(each, bytes)| (format!("{name}/{each}"), bytes)).collect::<Vec<_>>();
+            }
+            vec![(name, fs::read(entry.path()).expect("a file"))]
         })
         .collect()
 }
@@ -84,6 +88,31 @@ fn a_seed_gives_the_same_bytes_each_time_and_another_seed_others() {
         assert!(received.as_array().is_some_and(|list| list[0].as_u64() > Some(100)), "{received}");
     }
     assert!(tried >= 5, "{tried} scenarios");
+}
+
+#[test]
+fn the_scenario_beside_the_tables_gives_them_again_elsewhere() {
+    let directory = TempDir::new().expect("a place for files");
+    let (first, moved, again) =
+        (path(&directory, "first"), path(&directory, "moved"), path(&directory, "again"));
+    let scenario = path(&directory, "call.toml");
+    let written = "[variables]\nlatency = \"100 ms\"\n\n".to_owned()
+        + &fs::read_to_string(scenarios().join("repaired.toml")).expect("an example");
+    let written = written.replacen("latency = \"150 ms\"", "latency = \"$latency\"", 1);
+    fs::write(&scenario, written).expect("room");
+    fs::copy(scenarios().join("clip.csv"), directory.path().join("clip.csv")).expect("room");
+    // The other use of the variable is removed, and the file named twice.
+    let set = ["--set", "flow.repaired.repair.latency=200 ms", "--set", "simulation.duration=8 s"];
+    succeed(&[&[scenario.as_str(), "--seed", "7", "--out", &first], &set[..]].concat());
+    fs::remove_file(directory.path().join("clip.csv")).expect("it is there");
+    fs::rename(&first, &moved).expect("another name");
+    succeed(&[&format!("{moved}/scenario/run.json"), "--out", &again]);
+    let (moved, again) = (files(moved.as_ref()), files(again.as_ref()));
+    let kept: Vec<_> = moved.keys().filter(|name| name.starts_with("scenario/")).collect();
+    assert_eq!(kept, ["scenario/files/0-clip.csv", "scenario/run.json"]);
+    for (name, bytes) in moved.iter().filter(|(name, _)| name.ends_with(".csv") && !name.contains('/')) {
+        assert!(again[name] == *bytes, "{name} differs");
+    }
 }
 
 #[test]

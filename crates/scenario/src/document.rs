@@ -152,6 +152,19 @@ impl<T: Transports> Document<T> {
         &self.root
     }
 
+    /// The values of one run, with variables substituted and without `[variables]` and `[sweep]`.
+    ///
+    /// # Errors
+    /// Names the variable that is unknown or unused.
+    pub fn resolved(&self) -> Result<Value, ScenarioError> {
+        let mut root = self.substituted().map_err(|error| error.in_file(self.file.clone()))?;
+        if let Value::Object(tables) = &mut root {
+            tables.remove("variables");
+            tables.remove("sweep");
+        }
+        Ok(root)
+    }
+
     /// Decodes the values.
     ///
     /// # Errors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Sequence
@@ -21,9 +20,9 @@ def pack(arguments: Sequence[str]) -> int:
     """`whimbrel pack RESULTS`."""
     parser = options.parser(
         "pack",
-        "Packs results of reproduce or sweep for others to check: one archive with the scenarios, records,"
-        " tables, figures, digests, licences, the command of each claim with its time and size, a container"
-        " script, RO-Crate metadata and an artefact appendix.",
+        "Packs results of reproduce, sweep or run for others to check: one archive with the scenarios,"
+        " records, tables, figures, digests, licences, the command of each claim with its time and size, a"
+        " container script, RO-Crate metadata and an artefact appendix.",
         "whimbrel sweep examples/scenarios/radio.toml --quick --out radio\n"
         "  whimbrel pack radio --author 'Ng, Ada' --to radio.pack.zip\n"
         "  whimbrel verify radio.pack.zip",
@@ -53,22 +52,6 @@ def pack(arguments: Sequence[str]) -> int:
         metavar="SPDX",
         help="licence of the data, an identifier of SPDX (default: %(default)s)",
     )
-    parser.add_argument(
-        "--scenario",
-        type=Path,
-        metavar="FILE",
-        help="scenario of the results of `run --out`, which is run again",
-    )
-    parser.add_argument(
-        "--seed",
-        type=options.count(0),
-        default=1,
-        metavar="N",
-        help="seed of that run (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="change of that run; may be repeated"
-    )
     parser.add_argument("--wheel", type=Path, metavar="FILE", help="bring this wheel of Whimbrel along")
     options.add_papers(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -79,7 +62,8 @@ def pack(arguments: Sequence[str]) -> int:
     target = given.to or Path(f"{given.results[0].resolve().name}{making.SUFFIX}")
     with tempfile.TemporaryDirectory(prefix="whimbrel-") as work:
         results = [
-            _results(each, given, Path(work) / str(number)) for number, each in enumerate(given.results)
+            run_tables.recorded(each, Path(work) / str(number)) if run_tables.is_run(each) else each
+            for number, each in enumerate(given.results)
         ]
         title = given.title or making.usual_title(results)
         publication = Publication(title, tuple(given.author or ("Anonymous",)), given.licence)
@@ -104,13 +88,6 @@ def pack(arguments: Sequence[str]) -> int:
         )
         print_line(f"check: whimbrel verify {markup(str(target))}")
     return 0
-
-
-def _results(out: Path, given: argparse.Namespace, work: Path) -> Path:
-    """The results to pack; the results of a run are made again with their scenario."""
-    if given.scenario is None or not run_tables.is_run(out):
-        return out
-    return run_tables.recorded(out, given.scenario, given.seed, given.set, work)
 
 
 def verify(arguments: Sequence[str]) -> int:

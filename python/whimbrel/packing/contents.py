@@ -74,8 +74,9 @@ def read(out: Path, name: str = "") -> Contents:
     if not groups and (whole := folder_of_results(out)):
         raise InputError(f"{out} is a part of the results in {whole}: whimbrel pack {whole}")
     if not groups:
-        hint = "; --scenario FILE names that of a run" if (out / "flows.csv").is_file() else ""
-        raise InputError(f"{out} holds no results of `whimbrel reproduce` or `whimbrel sweep`{hint}")
+        raise InputError(
+            f"{out} holds no results of `whimbrel reproduce`, `whimbrel sweep` or `whimbrel run`"
+        )
     rebuild.check(out)
     claims: list[Claimed] = []
     for group, plans in groups.items():

@@ -1,15 +1,12 @@
-"""Results of `whimbrel run`: tables without the scenario, which must be named and must give them."""
+"""Results of `whimbrel run --out`: tables, and the scenario that must give them again."""
 
 from __future__ import annotations
 
 import math
-import shlex
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from whimbrel._base import documents
-from whimbrel._reproduce import kept_scenario, rebuild, sweep
+from whimbrel._reproduce import rebuild, sweep
 from whimbrel._reproduce.plan import RECORDS
 from whimbrel._reproduce.reproduce import Options
 from whimbrel._simulate.records import Records
@@ -18,6 +15,7 @@ from whimbrel._values.table import Table
 from whimbrel.errors import InputError
 
 FLOWS = "flows.csv"
+_SCENARIO = Path("scenario", "run.json")
 
 
 def is_run(out: Path) -> bool:
@@ -25,45 +23,42 @@ def is_run(out: Path) -> bool:
     return (out / FLOWS).is_file() and not list(out.glob(f"*/{RECORDS}/*.plan.json"))
 
 
-def recorded(out: Path, scenario: Path, seed: int, overrides: Sequence[str], work: Path) -> Path:
+def recorded(out: Path, work: Path) -> Path:
     """Repeats a run as a sweep of one combination, which a pack holds, and compares the tables of the flows.
 
     Args:
         out: the directory of `run --out`.
-        scenario: that was run.
-        seed: of the run.
-        overrides: of the run, `key=value` each.
         work: an empty folder.
 
     Returns:
         The results of the sweep.
 
     Raises:
-        InputError: the scenario gives other tables.
+        InputError: the scenario is missing, names files elsewhere, or gives other tables.
         ScenarioError: it cannot be read or applied.
     """
-    given = Scenario.from_file(scenario).changed(*overrides)
-    plain = {key: value for key, value in given.document.items() if key != "sweep"}
-    first = work / ".given" / scenario.stem
-    there = kept_scenario.keep(replace(given, document=plain), first)
+    file = out / _SCENARIO
+    if not file.is_file():
+        raise InputError(
+            f"{out} has the tables of a run without its scenario, {_SCENARIO}: repeat it with this version"
+        )
+    given = Scenario.from_file(file)
+    # A folder of somebody else must not bring other files of this machine into a pack.
+    own = file.parent.resolve()
+    if foreign := [name for name in given.files() if not (own / name).resolve().is_relative_to(own)]:
+        raise InputError(f"{file} names {foreign[0]!r}: expected files below {file.parent}")
+    seed = given.document.get("simulation", {}).get("seed")
+    if not isinstance(seed, int):
+        raise InputError(f"{file}: simulation.seed is {seed!r}, expected a whole number")
     # Named like the directory, as the pack names several.
     results = work / out.resolve().name
-    name = sweep.simulate(
-        kept_scenario.path_of(first),
-        Options(results, quick=True, seed=seed, quiet=True),
-        overrides=there.overrides,
-    )
-    changes = [word for override in overrides for word in ("--set", override)]
-    command = ["whimbrel", "run", str(scenario), "--seed", str(seed), *changes]
-    rebuild.rebuild(results, shlex.join(command))
+    name = sweep.simulate(file, Options(results, quick=True, seed=seed, quiet=True))
+    rebuild.rebuild(results, f"whimbrel run {_SCENARIO}")
     records = Records(results / name / RECORDS)
     (key,) = records.keys()
     result = records.load(key)
     if result is None or not _is_same(result.flows, out / FLOWS):
-        raise InputError(
-            f"{scenario} with the seed {seed} does not give the tables in {out}: name the seed and the"
-            " changes of the run (--seed, --set)"
-        )
+        raise InputError(f"{file} does not give the tables in {out}: repeat the run with this version")
     return results
 
 

@@ -133,7 +133,7 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
     let mut watcher = watcher::Watcher::new(args, &plan)?;
     let outcome = session::emulate(&plan, &settings, &mut watcher)?;
     watcher.finish()?;
-    if let Some(output) = output {
+    if let Some(mut output) = output {
         output.write(&outcome.record, false)?;
     }
     if let Some(directory) = &args.out {

@@ -2,6 +2,7 @@
 
 mod account;
 pub(crate) mod capture;
+mod kept;
 pub(crate) mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -63,7 +64,8 @@ pub(crate) struct RunArgs {
     /// Write the packets, losses and congestion metrics of each flow to a qlog file in this directory.
     #[arg(long, value_name = "DIR")]
     qlog: Option<PathBuf>,
-    /// Write the record's tables as CSV files into this directory.
+    /// Write the record's tables as CSV files into this directory, and the scenario with the seed, from which
+    /// `whimbrel pack` repeats the run.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Write them as Parquet files, too.
@@ -105,15 +107,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.parquet && !cfg!(feature = "parquet") {
         return Err(Failure::Usage(format!("--parquet: {NO_PARQUET}")));
     }
-    let mut plan = read_plan(&args.scenario, &args.set)?;
+    let mut document = read_document(&args.scenario, &args.set)?;
+    let mut plan = document.plan()?;
     plan.log_packets = args.qlog.is_some();
     let seed = args.seed.unwrap_or(plan.seed);
     // Before the run: a run that cannot be kept need not be made.
     let output = args.out.as_deref().map(OutputDirectory::claim).transpose()?;
     let page = args.watch.as_deref().map(WatchPage::claim).transpose()?;
     let Some(record) = simulate(args, &plan, seed, page.as_ref())? else { return Err(Failure::Interrupted) };
-    if let Some(output) = output {
+    if let (Some(mut output), Some(directory)) = (output, &args.out) {
         output.write(&record, args.parquet)?;
+        document.set_value("simulation.seed", seed.into())?;
+        let base = args.scenario.parent().unwrap_or(Path::new(""));
+        kept::write(&document, base, directory)?;
     }
     if args.json {
         print::line(serde_json::to_string(&json(&record, &plan.title, seed))?)?;
@@ -123,8 +129,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a scenario and applies settings, `KEY=VALUE`.
+/// The plan of a scenario with settings, `KEY=VALUE`.
 pub(crate) fn read_plan(scenario: &Path, settings: &[String]) -> anyhow::Result<Plan> {
+    Ok(read_document(scenario, settings)?.plan()?)
+}
+
+/// Reads a scenario and applies settings, `KEY=VALUE`.
+fn read_document(scenario: &Path, settings: &[String]) -> anyhow::Result<Document> {
     let mut document = Document::from_file(scenario)?;
     for setting in settings {
         let (key, value) = setting.split_once('=').ok_or_else(|| {
@@ -132,7 +143,7 @@ pub(crate) fn read_plan(scenario: &Path, settings: &[String]) -> anyhow::Result<
         })?;
         document.set(key.trim(), value.trim()).with_context(|| format!("--set {setting}"))?;
     }
-    Ok(document.plan()?)
+    Ok(document)
 }
 
 /// Runs the plan; `None` if Ctrl-C was pressed, which a note has said.

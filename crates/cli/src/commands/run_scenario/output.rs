@@ -52,7 +52,7 @@ impl OutputDirectory {
     }
 
     /// Writes the tables as CSV and, if wanted, as Parquet.
-    pub(crate) fn write(mut self, record: &Record, as_parquet: bool) -> anyhow::Result<()> {
+    pub(crate) fn write(&mut self, record: &Record, as_parquet: bool) -> anyhow::Result<()> {
         self.made.clear();
         let path = &self.path;
         let context = || format!("writing tables to {}", path.display());
