@@ -30,6 +30,7 @@ mod cadence;
 mod config;
 mod flight;
 mod given_up;
+mod parity;
 mod path_rate;
 mod rate;
 mod reported;
@@ -37,6 +38,7 @@ mod round_trip;
 
 pub(crate) use config::WINDOW;
 pub use config::{Mark, SendError, SenderConfig, SenderCounts, SenderEvent, Sent};
+pub use parity::Policy;
 
 use flight::{Flight, Frame};
 use given_up::GivenUp;
@@ -408,36 +410,6 @@ impl Sender {
         self.counts.source += 1;
         self.counts.source_bytes += out.len() as u64;
         Some(Sent::Source(esi))
-    }
-
-    /// The last datagram of a frame is being sent: its plan is made, and parity follows. Returns `true` if
-    /// there is any.
-    fn end_frame(&mut self, now: Instant, end: Esi, role: Role) -> bool {
-        let Some(frame) = self.flight.newest() else { return false };
-        let (deadline, (rounds, frames)) = (frame.deadline, self.flight.room(now, frame));
-        self.counts.without_round += u64::from(rounds == 0);
-        // Parity would make the queue longer that makes frames late, for losses that are only assumed.
-        let is_assumed = self.flight.queue_took_rounds(now, frame) && self.estimator.is_without_losses();
-        let rounds = if is_assumed { 1 } else { rounds };
-        let choice = self.planner.choose(role, frame.packets as usize, rounds, frames);
-        self.counts.out_of_reach += u64::from(choice.is_out_of_reach);
-        let was_out_of_reach = core::mem::replace(&mut self.out_of_reach, choice.is_out_of_reach);
-        if choice.is_out_of_reach && !was_out_of_reach {
-            self.events.push_back(SenderEvent::OutOfReach { missed: choice.missed });
-        }
-        let mut parity = self.flight.plan(choice);
-        // Parity would take the rate from the frames that wait, and with it the rounds, so that they need
-        // parity.
-        if self.flight.is_behind() {
-            self.counts.over_share += parity as u64;
-            parity = 0;
-        }
-        let first = self.flight.oldest_in_time(now);
-        self.repairs.extend((1..=parity).map(|n| {
-            let what = What::Coded { first, end, ends_parity: n == parity };
-            Repair { what, answer: None, deadline }
-        }));
-        parity > 0
     }
 
     fn write_repair(&mut self, now: Instant, repair: Repair, out: &mut Vec<u8>) -> Option<Sent> {

@@ -12,8 +12,8 @@ const PRICES: (f64, f64) = (1e-3, 1e9);
 const MOST_STEPS: usize = 64;
 const LEAST_GAIN: f64 = 1e-9;
 
-/// A plan for frames of a size: how many packets to send in each round.
-#[derive(Clone, PartialEq, Debug)]
+/// A plan for frames of a size: how many packets to send in each round. By default, what is missing.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plan {
     /// Probability that a frame is not whole at the deadline.
     pub missed: f64,

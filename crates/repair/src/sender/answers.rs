@@ -13,6 +13,9 @@ const RISK: f64 = 0.1;
 impl Sender {
     /// Answers a report.
     pub(super) fn answer(&mut self, now: Instant, report: &Report) {
+        if !self.repeats() {
+            return;
+        }
         let channel = self.estimator.model();
         let silent_for = self.flight.silent_for(report);
         let risk = silent_for.map_or(0.0, |after| channel.again(after + 1));
@@ -125,7 +128,7 @@ impl Sender {
             }
             let missing = self.flight.missing(frame, &report);
             self.hold(index, false);
-            if missing.needed > 0 {
+            if missing.needed > 0 && self.repeats() {
                 let answer = *number.get_or_insert_with(|| self.flight.begin_answer());
                 let answer = Answer { number: answer, report: 0, is_last: false };
                 self.queue_answer(now, index, missing, missing.needed, answer, &report);

@@ -4,6 +4,7 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
+use super::parity::Policy;
 use crate::decision::PlannerConfig;
 use crate::encoder::CodeConfig;
 use crate::fecframe::{ADUI_HEADER, Esi};
@@ -21,6 +22,8 @@ pub struct SenderConfig {
     pub latency: Duration,
     /// The target.
     pub planner: PlannerConfig,
+    /// Repair as a program sets it; `None`: the planner decides.
+    pub policy: Option<Policy>,
     /// The round-trip time until one is measured.
     pub round_trip: Duration,
     /// Frames that are late before they are begun, and what is left of others after the latency, are not
@@ -41,6 +44,7 @@ impl SenderConfig {
             packet_size,
             latency,
             planner: PlannerConfig::default(),
+            policy: None,
             round_trip: Duration::from_millis(100),
             drops_late: true,
             queue: 1024,
@@ -174,6 +178,8 @@ pub struct SenderCounts {
     pub dropped: u64,
     /// Frames that were dropped before they were sent.
     pub dropped_frames: u64,
+    /// Frames that are lost for the receiver, those that were dropped included.
+    pub lost_frames: u64,
     /// Repeats and coded packets beyond their share of the source. Parity that yields to frames that wait.
     pub over_share: u64,
     /// Frames of which no repeat could arrive in time: the latency is too short for the round-trip time.

@@ -56,6 +56,7 @@ impl Sender {
 
     /// A frame is lost.
     pub(super) fn on_lost(&mut self, now: Instant, frame: u16) {
+        self.counts.lost_frames += 1;
         self.events.push_back(SenderEvent::Lost { frame });
         if let Some((frame, role)) = self.recent.find(frame) {
             self.groups.on_lost(frame, role);
