@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whimbrel._simulate.controllers import Controller, Feedback, drive
     from whimbrel._simulate.environment import Environment
     from whimbrel._simulate.handover import HandoverPrediction, handover_model
+    from whimbrel._simulate.repairers import Repairer, RepairFeedback
     from whimbrel._simulate.result import Result
     from whimbrel._simulate.scenario import Scenario
     from whimbrel._simulate.simulation import run
@@ -43,6 +44,8 @@ __all__ = [
     "Outcomes",
     "Plot",
     "Precision",
+    "RepairFeedback",
+    "Repairer",
     "Reproduction",
     "Result",
     "Scenario",
@@ -71,6 +74,8 @@ _HOMES = {
     "Outcomes": "whimbrel._campaigns.outcomes",
     "Plot": "whimbrel._show.display",
     "Precision": "whimbrel._values.statistics",
+    "RepairFeedback": "whimbrel._simulate.repairers",
+    "Repairer": "whimbrel._simulate.repairers",
     "Reproduction": "whimbrel._reproduce.reproduction",
     "Result": "whimbrel._simulate.result",
     "Scenario": "whimbrel._simulate.scenario",

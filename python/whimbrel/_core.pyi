@@ -57,7 +57,9 @@ def examine(
     """
 
 class Session:
-    """A simulation that advances in steps, whose rates are set between them; see `whimbrel.Environment`.
+    """A simulation that advances in steps, whose rates and repair are set between them.
+
+    See `whimbrel.drive` and `whimbrel.Environment`.
 
     Used by the thread that created it only.
     """
@@ -96,6 +98,25 @@ class Session:
 
     def flows(self) -> list[tuple[str, int]]:
         """Names and numbers of the flows whose rates can be set."""
+
+    def repaired(self) -> list[tuple[str, int]]:
+        """Names and numbers of the flows whose repair can be set."""
+
+    def set_repair(self, flow: int, parity: float, repeats: bool) -> None:
+        """Sets the repair of a flow: coded packets as a share of each frame's, and whether it repeats.
+
+        Raises:
+            ValueError: no such flow, or a share outside 0 to 1.
+        """
+
+    def repair(self, flow: int) -> dict[str, Any]:
+        """The knowledge of the sender of a repaired flow: the fields of `whimbrel.RepairFeedback`.
+
+        Counters are since the start.
+
+        Raises:
+            ValueError: no such flow.
+        """
 
     def set_rate(self, flow: int, rate: float) -> float:
         """Sets the rate of a flow in bit/s, headers included; returns the rate within the flow's limits.

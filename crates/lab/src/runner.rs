@@ -19,6 +19,7 @@ use whimbrel_control::media::External;
 pub use whimbrel_netsim::RunOutcome;
 use whimbrel_netsim::medium::{QosMedium, WifiMedium};
 use whimbrel_netsim::{AgentId, LinkId, Simulator, StationId};
+use whimbrel_proto::repair::RepairLayer;
 use whimbrel_units::{Duration, Instant};
 
 pub use emulated::{Emulation, Refusal, emulated_plan};
@@ -28,7 +29,7 @@ pub use parallel::{Control, Interrupted, run_many};
 use crate::record::Record;
 use crate::replay::Replay;
 use crate::scenario::{EventPlan, Gap, Plan};
-use crate::transport::{FlowAgent, SenderEstimate};
+use crate::transport::{FlowAgent, FlowEnd, SenderEstimate};
 use crate::watch::{CellGap, Sample, Watch};
 pub(crate) use build::Parts;
 pub(crate) use collect::{associating, mac_counters};
@@ -198,6 +199,16 @@ impl<'a> Run<'a> {
             FlowAgent::MediaSender(sender) => sender.external(),
             _ => None,
         }
+    }
+
+    /// The repair of a flow whose policy a program sets, with the estimates of its congestion control;
+    /// `None` for other flows.
+    pub fn external_repair(&mut self, flow: usize) -> Option<(&mut RepairLayer, SenderEstimate)> {
+        let FlowAgent::Dccp(agent) = self.simulator.agent_mut(self.parts.flows.get(flow)?[0]) else {
+            return None;
+        };
+        let estimate = agent.estimate();
+        Some((agent.external_repair()?, estimate))
     }
 
     /// The results of the run.

@@ -166,8 +166,8 @@ pub use whimbrel_proto::config::{
 };
 pub use whimbrel_proto::event::{Evidence, LossClass, LossVerdict, Overruled, UnfreezeCause};
 pub use whimbrel_proto::repair::{
-    Delivery, Groups, Mark, ReceiverCounts, RepairConfig, RepairCounts, Role as FrameRole, SOURCE_OVERHEAD,
-    StreamFrame,
+    Delivery, Groups, Mark, Policy as RepairPolicy, ReceiverCounts, RepairConfig, RepairCounts,
+    Role as FrameRole, SOURCE_OVERHEAD, StreamFrame,
 };
 pub use whimbrel_proto::{
     Ccid, Config, ConnectionError, ConnectionSnapshot, DatagramId, DropReason, EndpointConfig, Event,

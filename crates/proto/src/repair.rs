@@ -14,21 +14,23 @@ use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_control::multipath::Purpose;
 use whimbrel_repair::channel::Cause;
 use whimbrel_repair::receiver::{Receiver, ReceiverConfig};
-use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderCounts, SenderEvent, Sent};
+use whimbrel_repair::sender::{self, Sender, SenderConfig, SenderEvent, Sent};
 use whimbrel_repair::wire;
-use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::Payload;
 
 use crate::layer::{Agreed, Step, Transport};
 use crate::{Connection, Datagram, DatagramId, DropReason, SendError};
 pub use whimbrel_repair::frames::{Groups, StreamFrame};
 pub use whimbrel_repair::receiver::{Delivery, ReceiverCounts};
-pub use whimbrel_repair::sender::Mark;
+pub use whimbrel_repair::sender::{Mark, Policy};
 pub use whimbrel_repair::wire::{REPAIR_OVERHEAD, Role, SOURCE_OVERHEAD};
 
+mod config;
 mod in_flight;
 mod waiting;
 
+pub use config::{RepairConfig, RepairCounts};
 use in_flight::InFlight;
 use waiting::Waiting;
 
@@ -39,48 +41,6 @@ const MOST_HELD: usize = 256;
 /// Datagrams that wait in the connection's queue. Another one is there before congestion control asks for it,
 /// and an answer does not wait behind many.
 const DEPTH: usize = 2;
-
-/// Repair of a connection's datagrams.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RepairConfig {
-    /// Time that repair may use, from the arrival of the fastest datagrams on: the greatest latency is the
-    /// sum of the path's and this one.
-    pub latency: Duration,
-    /// When datagrams are delivered.
-    pub delivery: Delivery,
-    /// Datagrams of the application that may wait; more are refused, regardless of what the connection's own
-    /// queue does when it is full.
-    pub queue: usize,
-    /// Frames that are late before they are begun, and what is left of others after the latency, are not
-    /// sent. An application with a queue of its own, which knows more of the frames, decides there.
-    pub drops_late: bool,
-    /// Each datagram is divided into parts with checksums, if both ends have this: the whole parts of a
-    /// damaged datagram are used. Needs [`Config::repair_in_parts`](crate::Config::repair_in_parts), and a
-    /// checksum coverage that does not include the data.
-    pub in_parts: bool,
-}
-
-impl RepairConfig {
-    /// Delivery in order, as early as possible.
-    pub fn new(latency: Duration) -> Self {
-        Self { latency, delivery: Delivery::Early, queue: 1024, drops_late: true, in_parts: false }
-    }
-}
-
-/// Layer counters.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct RepairCounts {
-    /// Of the data that this end sends.
-    pub sent: SenderCounts,
-    /// Of the data that this end receives.
-    pub received: ReceiverCounts,
-    /// Age up to which this end sends a datagram: the latency, less the queueing delay of the path.
-    pub budget: Duration,
-    /// The same at the next report, if the queue grows as it did between the last two.
-    pub prospect: Duration,
-    /// The rate of the path by the last two reports; `None` where no queue shows it.
-    pub path_rate: Option<DataRate>,
-}
 
 /// The layers below repair: the connection, and security if there is one.
 pub trait Below<C> {
@@ -177,6 +137,19 @@ impl<C: Transport> RepairLayer<C> {
             Phase::Repairing(ends) => Some(ends.counts()),
             Phase::Over(counts) => *counts,
             Phase::Opening | Phase::Agreeing(_) | Phase::Plain => None,
+        }
+    }
+
+    /// The configuration, with the newest policy.
+    pub fn config(&self) -> &RepairConfig {
+        &self.config
+    }
+
+    /// Repairs what this end sends by a policy from now on.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.config.policy = Some(policy);
+        if let Phase::Repairing(ends) = &mut self.phase {
+            ends.sender.set_policy(policy);
         }
     }
 
@@ -369,6 +342,7 @@ impl<E: Clone> Ends<E> {
             queue: config.queue,
             drops_late: config.drops_late,
             in_parts: config.in_parts,
+            policy: config.policy,
             ..SenderConfig::new(LARGEST, config.latency)
         };
         let receiver = ReceiverConfig {
@@ -394,7 +368,9 @@ impl<E: Clone> Ends<E> {
     fn counts(&self) -> RepairCounts {
         let (sender, received) = (&self.sender, self.receiver.counts());
         let (budget, prospect, path_rate) = (sender.budget(), sender.prospect(), sender.path_rate());
-        RepairCounts { sent: sender.counts(), received, budget, prospect, path_rate }
+        let (round_trip, channel) = (sender.round_trip(), sender.channel());
+        let (loss, burst) = (channel.mean(), 1.0 / (1.0 - channel.again(1)).max(f64::EPSILON));
+        RepairCounts { sent: sender.counts(), received, budget, prospect, path_rate, round_trip, loss, burst }
     }
 
     /// Room for the application's data in a datagram of that size.

@@ -1,4 +1,4 @@
-//! A run in steps, whose rates Python sets.
+//! A run in steps, whose rates and repair Python sets.
 
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use self_cell::self_cell;
 use whimbrel_control::media::External;
+use whimbrel_lab::transport::SenderEstimate;
+use whimbrel_lab::transport::repair::{Policy, RepairLayer};
 use whimbrel_lab::{Plan, Run};
 use whimbrel_units::{DataRate, Instant};
 
@@ -24,7 +26,8 @@ self_cell!(
 );
 
 /// A simulation that advances in steps. Between them, the rates of flows with the controller `external` are
-/// set, and the receiver's reports on them are read. The arguments are the same as of `run`.
+/// set, and the receiver's reports on them are read; so is the repair of flows with `kind = "external"`. The
+/// arguments are the same as of `run`.
 #[pyclass(unsendable)]
 pub(crate) struct Session {
     run: OwnedRun,
@@ -45,6 +48,21 @@ impl Session {
     fn with_external<T>(&mut self, flow: usize, work: impl FnOnce(&mut External) -> T) -> PyResult<T> {
         self.with_run(|run| run.external(flow).map(work))?
             .ok_or_else(|| errors::argument(format!("no flow {flow} with the controller external")))
+    }
+
+    fn with_repair<T>(
+        &mut self,
+        flow: usize,
+        work: impl FnOnce(&mut RepairLayer, SenderEstimate) -> T,
+    ) -> PyResult<T> {
+        self.with_run(|run| run.external_repair(flow).map(|(repair, estimate)| work(repair, estimate)))?
+            .ok_or_else(|| errors::argument(format!("no flow {flow} with the repair external")))
+    }
+
+    /// The flows that `is_chosen`: name and number.
+    fn chosen(&mut self, is_chosen: impl Fn(&mut Run<'_>, usize) -> bool) -> PyResult<Vec<(String, usize)>> {
+        let names: Vec<String> = self.run.borrow_owner().flows.iter().map(|flow| flow.name.clone()).collect();
+        self.with_run(|run| names.into_iter().zip(0..).filter(|(_, flow)| is_chosen(run, *flow)).collect())
     }
 }
 
@@ -75,11 +93,12 @@ impl Session {
 
     /// The flows whose rates can be set: name to number.
     fn flows(&mut self) -> PyResult<Vec<(String, usize)>> {
-        let names: Vec<String> = self.run.borrow_owner().flows.iter().map(|flow| flow.name.clone()).collect();
-        self.with_run(|run| {
-            let numbered = names.into_iter().zip(0..);
-            numbered.filter(|(_, flow)| run.external(*flow).is_some()).collect()
-        })
+        self.chosen(|run, flow| run.external(flow).is_some())
+    }
+
+    /// The flows whose repair can be set: name to number.
+    fn repaired(&mut self) -> PyResult<Vec<(String, usize)>> {
+        self.chosen(|run, flow| run.external_repair(flow).is_some())
     }
 
     /// Duration of the run in seconds.
@@ -144,6 +163,35 @@ impl Session {
         columns.set_item("is_marked", marked.into_pyarray(py))?;
         columns.set_item("rtt_s", rtt)?;
         Ok(columns)
+    }
+
+    /// Sets the repair of a flow: coded packets as a share of each frame's, and whether lost packets are
+    /// repeated.
+    fn set_repair(&mut self, flow: usize, parity: f64, repeats: bool) -> PyResult<()> {
+        if !(0.0..=1.0).contains(&parity) {
+            return Err(errors::argument(format!("the share of coded packets is {parity}; expected 0 to 1")));
+        }
+        self.with_repair(flow, |repair, _| repair.set_policy(Policy { parity, repeats }))
+    }
+
+    /// The knowledge of the sending end of a repaired flow: times in seconds, shares, the rate in bit/s that
+    /// congestion control allows, and counters since the start.
+    fn repair<'py>(&mut self, py: Python<'py>, flow: usize) -> PyResult<Bound<'py, PyDict>> {
+        let (latency, counts, rate) = self.with_repair(flow, |repair, estimate| {
+            (repair.config().latency, repair.counts().unwrap_or_default(), estimate.allowed_rate)
+        })?;
+        let fields = PyDict::new(py);
+        fields.set_item("latency_s", latency.as_secs_f64())?;
+        fields.set_item("budget_s", counts.budget.as_secs_f64())?;
+        fields.set_item("rtt_s", counts.round_trip.as_secs_f64())?;
+        fields.set_item("rate", rate)?;
+        fields.set_item("loss_rate", counts.loss)?;
+        fields.set_item("burst_length", counts.burst)?;
+        fields.set_item("sent", counts.sent.source)?;
+        fields.set_item("repeated", counts.sent.repeats)?;
+        fields.set_item("coded", counts.sent.parity + counts.sent.surplus)?;
+        fields.set_item("lost_frames", counts.sent.lost_frames)?;
+        Ok(fields)
     }
 
     /// Runs to the end and returns the tables, as `run` does. The session has ended then.

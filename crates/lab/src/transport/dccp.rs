@@ -83,7 +83,7 @@ impl Transport for Dccp {
         configuration::check(key, classifier, &details)?;
         let mut flow = configuration::configured(ccid, classifier, &details);
         if let Some(repair) = &keys.repair {
-            repair.expect(key, &[RepairKind::Whimbrel, RepairKind::None])?;
+            repair.expect(key, &[RepairKind::Whimbrel, RepairKind::External, RepairKind::None])?;
             configuration::check_repaired(key, &details)?;
             // Frames with a deadline do not wait a second for the second Request: the sockets' schedule.
             flow.config.timers.requests = RequestSchedule::MEDIA;
@@ -222,7 +222,7 @@ impl FlowTransport for DccpFlow {
             None => flow.meter(),
         };
         let repair = self.repair.as_ref();
-        let repairs = repair.is_some_and(|repair| repair.kind == RepairKind::Whimbrel);
+        let repairs = repair.is_some_and(|repair| repair.kind != RepairKind::None);
         let (mut config, source) = (self.config.clone().repair(repairs), flow.source());
         config.tune_tfrc(|tfrc| tfrc.follow_fades |= repairs);
         let [of_client, of_server] = Layers::pair(flow, self.encryption, repair, seeds);

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use whimbrel_dtls::{Layer, LayerEvent, RECORD_OVERHEAD};
 use whimbrel_proto::layer::Transport;
 use whimbrel_proto::multipath::{MultipathConnection, MultipathEvent};
-use whimbrel_proto::repair::{Below, Delivery, RepairConfig, RepairLayer};
+use whimbrel_proto::repair::{Below, Delivery, Policy, RepairConfig, RepairLayer};
 use whimbrel_proto::{Connection, Datagram, DatagramId, DropReason, Event, LossVerdict, SendError};
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -334,6 +334,11 @@ impl<C: Secures> Layers<C> {
         self.frames.as_ref().map(|frames| frames.summary(&counts))
     }
 
+    /// The repair whose policy a program sets.
+    pub(super) fn external(&mut self) -> Option<&mut RepairLayer<C>> {
+        self.repair.as_mut().filter(|repair| repair.config().policy.is_some())
+    }
+
     /// Passes the events of the layers on.
     fn settle(&mut self, now: Instant, connection: &mut C) {
         while let Some(event) = self.security.as_mut().and_then(Layer::poll_event) {
@@ -365,6 +370,8 @@ impl<C: Secures> Layers<C> {
 /// The layer that repairs, if the flow is repaired.
 fn layer<C: Transport>(repair: &Repair) -> Option<RepairLayer<C>> {
     let delivery = if repair.early { Delivery::Early } else { Delivery::Constant };
-    let config = RepairConfig { delivery, ..RepairConfig::new(repair.latency.0) };
-    (repair.kind == RepairKind::Whimbrel).then(|| RepairLayer::new(config))
+    let is_external = repair.kind == RepairKind::External;
+    let policy = is_external.then_some(Policy { parity: 0.0, repeats: false });
+    let config = RepairConfig { delivery, policy, ..RepairConfig::new(repair.latency.0) };
+    (repair.kind != RepairKind::None).then(|| RepairLayer::new(config))
 }

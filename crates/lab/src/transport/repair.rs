@@ -5,6 +5,7 @@ mod viewer;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+pub use whimbrel_proto::repair::{Policy, RepairLayer};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::Time;
 
@@ -18,8 +19,9 @@ pub struct Repair {
     /// The time from the arrival of the fastest datagrams to delivery, which repair may use. A frame is in
     /// time if it is whole by then.
     pub latency: Time,
-    /// Scheme: `"whimbrel"`, the layer of the sockets, in DCCP flows; models of other programs in UDP and
-    /// media flows; or `"none"`, to count the frames of a flow without repair.
+    /// Scheme: `"whimbrel"`, the layer of the sockets, and `"external"`, the same as a program sets it, in
+    /// DCCP flows; models of other programs in UDP and media flows; or `"none"`, to count the frames of a
+    /// flow without repair.
     #[serde(default)]
     pub kind: RepairKind,
     /// DCCP only: if true, datagrams are delivered as soon as all before them are, not at a constant latency.
@@ -37,6 +39,8 @@ pub enum RepairKind {
     /// Repeats and coded packets by the layer of the sockets.
     #[default]
     Whimbrel,
+    /// The same layer with parity and repeats as a program sets them, nothing before.
+    External,
     /// Nothing.
     None,
     /// SRT in live mode.
@@ -60,6 +64,7 @@ impl RepairKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Whimbrel => "whimbrel",
+            Self::External => "external",
             Self::None => "none",
             Self::Srt => "srt",
             Self::Rist => "rist",
@@ -84,7 +89,9 @@ impl Repair {
             RepairKind::WfbNg => blocks::ends(blocks::VIDEO),
             RepairKind::Tambur => tambur::ends(),
             RepairKind::Hairpin => hairpin::ends(latency),
-            RepairKind::None | RepairKind::Whimbrel => [Box::new(Plain), Box::new(Plain)],
+            RepairKind::None | RepairKind::Whimbrel | RepairKind::External => {
+                [Box::new(Plain), Box::new(Plain)]
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The agent of a connection over one path.
 
+use whimbrel_proto::repair::RepairLayer;
 use whimbrel_proto::{Config, Connection, ConnectionSnapshot};
 use whimbrel_units::Instant;
 
@@ -36,5 +37,10 @@ impl DccpAgent {
     /// A snapshot of the connection; `None` before there is one.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         self.line.connection().map(Connection::snapshot)
+    }
+
+    /// The repair whose policy a program sets; `None` if the library decides, or nothing is repaired.
+    pub fn external_repair(&mut self) -> Option<&mut RepairLayer> {
+        self.layers.as_mut()?.external()
     }
 }
