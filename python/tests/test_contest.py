@@ -22,7 +22,8 @@ from whimbrel._simulate.controllers import Stepper
 from whimbrel._simulate.scenario import Scenario
 from whimbrel._values.sheet import Value
 from whimbrel.contest import league, match
-from whimbrel.contest.law import Limits
+from whimbrel.contest.contestant import Limits
+from whimbrel.contest.kinds import CONTROL
 from whimbrel.contest.league import Match, Network
 from whimbrel.contest.match import DECISIONS, SIDES, Entrant
 from whimbrel.errors import UsageError
@@ -53,7 +54,7 @@ STEADY = "class Controller:\n    def on_feedback(self, feedback):\n        retur
 
 def _played(source: str, limits: Limits | None = None) -> whimbrel.Result:
     pair = [Entrant("mine", source), Entrant("steady", STEADY)]
-    scenario = match.scenario_of(NETWORK, match.places(NETWORK), pair, limits or Limits())
+    scenario = match.scenario_of(CONTROL, NETWORK, match.places(CONTROL, NETWORK), pair, limits or Limits())
     return match.play(scenario, 1)
 
 
@@ -74,8 +75,8 @@ def test_feedback_arrives_as_it_is() -> None:
     """A contestant decides as it does in this process, without a wall between."""
     source = (EXAMPLES / "patient.py").read_text()
     space = runpy.run_path(str(EXAMPLES / "patient.py"))
-    pair = [Entrant("patient", source), Entrant("gcc", law="gcc")]
-    scenario = match.scenario_of(NETWORK, match.places(NETWORK), pair, Limits())
+    pair = [Entrant("patient", source), Entrant("gcc", reference="gcc")]
+    scenario = match.scenario_of(CONTROL, NETWORK, match.places(CONTROL, NETWORK), pair, Limits())
     plain = whimbrel.drive(
         NETWORK.changed("flow.first.media.controller=external"), {"first": space["Controller"]()}, 1
     )
@@ -160,9 +161,9 @@ def test_a_file_that_does_not_end_loses_its_match(line: str, expected: str) -> N
 
 
 def test_a_file_that_sleeps_loses_its_match() -> None:
-    pair = [Entrant("mine", _body("import time; time.sleep(1000)")), Entrant("gcc", law="gcc")]
+    pair = [Entrant("mine", _body("import time; time.sleep(1000)")), Entrant("gcc", reference="gcc")]
     limits = Limits(patience_s=10.0)
-    result = match.play(match.scenario_of(NETWORK, match.places(NETWORK), pair, limits), 1)
+    result = match.play(match.scenario_of(CONTROL, NETWORK, match.places(CONTROL, NETWORK), pair, limits), 1)
     assert _reason(result) == "gave no answer within 10 s"
 
 
@@ -206,8 +207,8 @@ def test_the_system_refuses_what_the_audit_hook_does_not_see(tmp_path: Path) -> 
 
 def test_a_replay_is_the_game_without_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
     source = "import random\n" + _body("return random.uniform(5e5, 3e6)")
-    pair = [Entrant("mine", source), Entrant("gcc", law="gcc")]
-    scenario = match.scenario_of(NETWORK, match.places(NETWORK), pair, Limits())
+    pair = [Entrant("mine", source), Entrant("gcc", reference="gcc")]
+    scenario = match.scenario_of(CONTROL, NETWORK, match.places(CONTROL, NETWORK), pair, Limits())
     result = match.play(scenario, 3)
     ended: list[Stepper] = []
     page = Stepper.replay_page
@@ -217,7 +218,7 @@ def test_a_replay_is_the_game_without_its_files(monkeypatch: pytest.MonkeyPatch)
         return page(stepper)
 
     monkeypatch.setattr(Stepper, "replay_page", kept)
-    monkeypatch.setattr(match, "ConfinedLaw", None)
+    monkeypatch.setattr(match, "Confined", None)
     html = match.replay(scenario, 3, result)
     assert html.startswith("<!DOCTYPE html>")
     again = ended[0].finish()
@@ -307,7 +308,7 @@ def test_a_contest_has_a_page_with_curves_and_replays(tmp_path: Path, said: Said
     words = (
         EXAMPLES / "patient.py",
         wrong,
-        "--law",
+        "--reference",
         "gcc",
         "--network",
         _network_file(tmp_path),
@@ -371,9 +372,9 @@ def test_wrong_contestants_and_networks_are_named(tmp_path: Path, capsys: pytest
         (f"{mine} {mine}", "two contestants are called 'mine'"),
         (f"{mine} {tmp_path}/none.py", "none.py cannot be read"),
         (f"{mine} {long}", "expected a text of at most 1048576 bytes"),
-        (f"{mine} --law fastest", "--law fastest: "),
-        (f"{mine} --law gcc --network {one}", '1 flows have transport = "media"'),
-        (f"{mine} --law gcc --network {tmp_path / 'cluster'}", "cluster"),
+        (f"{mine} --reference fastest", "--reference fastest: "),
+        (f"{mine} --reference gcc --network {one}", '1 flows have transport = "media"'),
+        (f"{mine} --reference gcc --network {tmp_path / 'cluster'}", "cluster"),
     ):
         assert main(["contest", *shlex.split(words), "--out", str(tmp_path / "out")]) in (1, 2)
         assert expected in capsys.readouterr().err, words

@@ -18,7 +18,7 @@ from whimbrel.errors import UsageError
 ROOT = Path(__file__).parents[2]
 FOLDERS = (
     "scenarios", "rfc8867", "rfc8869", "teaching", "traces", "captures", "carry", "relay", "aio", "notebooks",
-    "contest", "networks", "ci",
+    "contest", "contest_repair", "networks", "ci",
 )  # fmt: skip
 Run = Callable[..., tuple[int, str, str]]
 

@@ -1,4 +1,4 @@
-"""`whimbrel contest FILE.py...`: congestion controls of a class against each other."""
+"""`whimbrel contest FILE.py...`: congestion controls or repair policies of a class against each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from whimbrel._base import extras, options, output
 from whimbrel.contest import league, shown
-from whimbrel.contest.law import Limits
+from whimbrel.contest.contestant import Limits
+from whimbrel.contest.kinds import CONTROL, REPAIR
 from whimbrel.contest.league import Wish
 from whimbrel.errors import UsageError
 
@@ -25,27 +26,34 @@ def main(arguments: Sequence[str]) -> int:
     """
     parser = options.parser(
         "contest",
-        "Plays congestion controls against each other: each pair shares each network. A contestant is a"
-        " Python file with a class Controller, whose on_feedback returns the next rate. It runs in a process"
-        " without files and network, with limits; one that fails loses its match.",
-        "whimbrel contest examples/contest/cautious.py examples/contest/patient.py --law gcc --runs 2 \\\n"
-        "    --network examples/contest/home.toml --out league",
+        "Plays congestion controls or repair policies against each other: each pair over each network. A"
+        " contestant is a Python file with a class Controller, whose on_feedback returns the next rate, or"
+        " with --repair a class Repairer, whose on_feedback returns the share of coded packets and whether"
+        " lost packets are repeated. It runs in a process without files and network, with limits; one that"
+        " fails loses its match.",
+        "whimbrel contest examples/contest/cautious.py examples/contest/patient.py --reference gcc \\\n"
+        "    --runs 2 --network examples/contest/home.toml --out league\n"
+        "  whimbrel contest --repair examples/contest_repair/asking.py --reference whimbrel --runs 2 \\\n"
+        "    --network examples/contest_repair/radio.toml --out repairs",
     )
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.py", help="contestants")
+    parser.add_argument("--repair", action="store_true", help="the contestants are repair policies")
     parser.add_argument(
-        "--law",
+        "--reference",
         action="append",
         default=[],
         metavar="NAME",
-        help="a law of the laboratory as a contestant, such as gcc, nada, scream or copa; may be repeated",
+        help="a contestant of the laboratory: a law such as gcc, nada, scream or copa; of --repair whimbrel,"
+        " which is the library's own policy, or none; may be repeated",
     )
     parser.add_argument(
         "--network",
         type=Path,
         action="append",
         metavar="FILE.toml",
-        help="scenario, or folder of scenarios, whose first two flows of the transport media are the"
-        " contestants'; may be repeated (default: the packaged ones of examples/contest)",
+        help="scenario, or folder of scenarios, whose first two flows of the transport media, or with repair,"
+        " are the contestants'; may be repeated (default: the packaged ones of examples/contest and"
+        " examples/contest_repair)",
     )
     parser.add_argument(
         "--runs",
@@ -82,14 +90,16 @@ def main(arguments: Sequence[str]) -> int:
         raise UsageError(
             "whimbrel contest needs Linux or macOS: Windows cannot limit the process of a contestant"
         )
-    who = league.entrants(given.files, given.law)
-    where = league.networks(given.network or [Path(__file__).parents[1] / "examples" / "contest"])
+    kind = REPAIR if given.repair else CONTROL
+    who = league.entrants(given.files, given.reference)
+    where = league.networks(kind, given.network or [Path(__file__).parents[1] / "examples" / kind.folder])
     limits = Limits(given.processor, given.memory * _MEBI, float(given.patience))
-    wish = Wish(given.out, given.runs, given.seed, limits, given.jobs, given.scheduler, given.json)
+    wish = Wish(given.out, kind, given.runs, given.seed, limits, given.jobs, given.scheduler, given.json)
     with output.claimed(given.out):
         matches = league.play(who, where, wish)
         table = league.standings(who, matches)
-        page = shown.write(matches, table, given.out, shlex.join(["whimbrel", "contest", *arguments]))
+        command = shlex.join(["whimbrel", "contest", *arguments])
+        page = shown.write(kind, matches, table, given.out, command)
     if given.json:
         shown.print_json(matches, table, page)
     else:

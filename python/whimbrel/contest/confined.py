@@ -2,8 +2,8 @@
 
 Several barriers, since each may be missing or have a hole: limits of processor time, memory, files and
 processes; Landlock and a network namespace where Linux has them; and an audit hook, which also says in words
-what the file tried. Its standard streams lead nowhere. Replies are lines: a rate, or `!` and the reason why
-there is none.
+what the file tried. Its standard streams lead nowhere. Replies are lines: the numbers of a decision, or `!`
+and the reason why there is none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from whimbrel._base import documents
-from whimbrel._simulate.controllers import Feedback
+from whimbrel.contest.kinds import KINDS
 
 try:
     import resource
@@ -31,8 +31,6 @@ except ImportError:  # Windows has no such limits.
     resource = None  # type: ignore[assignment]
 
 _FILE = "contestant.py"
-NAME = "Controller"
-"""The class that a file defines."""
 _DENIED = (
     "ctypes.", "fcntl.", "ftplib.", "gc.", "http.", "imaplib.", "mmap.", "os.", "poplib.", "pty.",
     "resource.", "shutil.", "signal.", "smtplib.", "socket.", "sqlite3.", "subprocess.", "sys.", "syslog.",
@@ -66,11 +64,13 @@ def main() -> None:
     _limit(about["limits"])
     _isolate(folders)
     _audit(folders, replies)
+    kind = KINDS[about["kind"]]
     try:
-        controller = _controller(about["source"])
+        contestant = _contestant(about["source"], kind.class_name)
         _reply(replies, "ready")
         for request in iter(requests.readline, b""):
-            _reply(replies, repr(float(controller.on_feedback(_feedback(request)))))
+            answer = contestant.on_feedback(kind.feedback(documents.json_value(request)))
+            _reply(replies, " ".join(map(repr, kind.reply(answer))))
     except MemoryError:
         _reply(replies, f"!needed more than {about['limits']['memory'] >> 20} MiB of memory")
     except BaseException as error:
@@ -78,28 +78,12 @@ def main() -> None:
     os._exit(0)
 
 
-def _controller(source: str) -> Any:  # noqa: ANN401 - a stranger's class
+def _contestant(source: str, name: str) -> Any:  # noqa: ANN401 - a stranger's class
     space: dict[str, Any] = {"__name__": "contestant"}
     exec(compile(source, _FILE, "exec"), space)  # noqa: S102 - what this process is for
-    if NAME not in space:
-        raise LookupError(f"the file defines no class {NAME}")
-    return space[NAME]()
-
-
-def _feedback(request: bytes) -> Feedback:
-    told: Mapping[str, Any] = documents.json_value(request)
-    arrays: dict[str, Any] = {name: np.array(told[name], dtype=kind) for name, kind in _COLUMNS.items()}
-    return Feedback(told["now_s"], told["step_s"], told["rate"], told["rtt_s"], **arrays)
-
-
-_COLUMNS = {
-    "sequence": np.uint64,
-    "sent_s": np.float64,
-    "received_s": np.float64,
-    "size": np.uint64,
-    "is_marked": np.bool_,
-}
-"""Of a feedback."""
+    if name not in space:
+        raise LookupError(f"the file defines no class {name}")
+    return space[name]()
 
 
 def _said(error: BaseException) -> str:

@@ -28,7 +28,8 @@ from whimbrel._values.comparison import contrast
 from whimbrel._values.sheet import Value
 from whimbrel._values.statistics import Interval, Precision
 from whimbrel.contest import match
-from whimbrel.contest.law import Limits
+from whimbrel.contest.contestant import Limits
+from whimbrel.contest.kinds import CONTROL, KINDS, Kind
 from whimbrel.contest.match import SIDES, Entrant
 from whimbrel.errors import UsageError, WhimbrelError
 
@@ -42,6 +43,7 @@ class Wish:
 
     Attributes:
         out: directory of the results.
+        kind: what contestants decide.
         runs: games of each match.
         seed: of the first game.
         limits: of each contestant in a game.
@@ -51,6 +53,7 @@ class Wish:
     """
 
     out: Path
+    kind: Kind = CONTROL
     runs: int = 5
     seed: int = 1
     limits: Limits = field(default_factory=Limits)
@@ -66,7 +69,7 @@ class Network:
     Attributes:
         name: displayed.
         scenario: of it.
-        flows: that the two contestants control.
+        flows: of the two contestants.
         is_random: true if games of other seeds differ.
     """
 
@@ -142,7 +145,7 @@ class Standing:
     score: Value
 
 
-def networks(files: Sequence[Path]) -> list[Network]:
+def networks(kind: Kind, files: Sequence[Path]) -> list[Network]:
     """The networks of scenario files, and of folders of them.
 
     Raises:
@@ -158,18 +161,18 @@ def networks(files: Sequence[Path]) -> list[Network]:
         scenario = Scenario.from_file(path)
         if not scenario.document.get("record", {}).get("interval"):
             scenario = scenario.changed("record.interval=500 ms")
-        flows = match.places(scenario)
+        flows = match.places(kind, scenario)
         found.append(Network(path.stem, scenario, flows, simulation.examine(scenario).is_random))
     return found
 
 
-def entrants(files: Sequence[Path], laws: Sequence[str]) -> list[Entrant]:
-    """The contestants: Python files, and laws of the laboratory.
+def entrants(files: Sequence[Path], references: Sequence[str]) -> list[Entrant]:
+    """The contestants: Python files, and references of the laboratory.
 
     Raises:
         UsageError: fewer than two, two of one name, or a file that cannot be read.
     """
-    found = [Entrant(law, law=law) for law in laws]
+    found = [Entrant(name, reference=name) for name in references]
     for file in files:
         try:
             with file.open("rb") as opened:
@@ -194,13 +197,13 @@ def play(who: Sequence[Entrant], where: Sequence[Network], wish: Wish) -> list[M
 
     Raises:
         CampaignError: interrupted; repeating the call resumes.
-        UsageError: the scheduler cannot be used.
-        ScenarioError: a law is not known.
+        UsageError: the scheduler cannot be used, or a reference is not known.
     """
     drawn = list(itertools.product(where, itertools.combinations(who, 2)))
-    scenarios = [match.scenario_of(net.scenario, net.flows, pair, wish.limits) for net, pair in drawn]
+    kind = wish.kind
+    scenarios = [match.scenario_of(kind, net.scenario, net.flows, pair, wish.limits) for net, pair in drawn]
     names = [f"{net.name}: {first.name} and {second.name}" for net, (first, second) in drawn]
-    _check_laws(who, where)
+    _check_references(kind, who, where)
     with schedulers.opened(wish.scheduler, wish.jobs) as scheduler:
         campaign = Campaign(
             wish.out / RECORDS,
@@ -216,7 +219,7 @@ def play(who: Sequence[Entrant], where: Sequence[Network], wish: Wish) -> list[M
             Case(
                 name,
                 scenario,
-                _measuring(net.flows),
+                _measuring(kind, net.flows),
                 varies=net.is_random or any(each.source for each in pair),
             )
             for name, scenario, (net, pair) in zip(names, scenarios, drawn, strict=True)
@@ -227,7 +230,7 @@ def play(who: Sequence[Entrant], where: Sequence[Network], wish: Wish) -> list[M
         outcome = outcomes[name]
         games = [campaign.records.load(key) for key in outcome.keys]
         played = [game for game in games if game is not None]
-        found.append(_decided(net, pair, scenario, outcome.seeds, played))
+        found.append(_decided(kind, net, pair, scenario, outcome.seeds, played))
     return found
 
 
@@ -278,15 +281,16 @@ def _mean_of(values: Sequence[Value]) -> Value:
     return Value(sample, seeds=values[0].seeds[:games], is_exact=all(value.is_exact for value in values))
 
 
-def _measuring(flows: tuple[str, str]) -> functools.partial[Mapping[str, float]]:
-    return functools.partial(_measured, flows)
+def _measuring(kind: Kind, flows: tuple[str, str]) -> functools.partial[Mapping[str, float]]:
+    return functools.partial(_measured, kind.name, flows)
 
 
-def _measured(flows: tuple[str, str], result: Result) -> Mapping[str, float]:
-    return {flow: match.score(result, flow) for flow in flows}
+def _measured(kind: str, flows: tuple[str, str], result: Result) -> Mapping[str, float]:
+    return {flow: KINDS[kind].score(result, flow) for flow in flows}
 
 
 def _decided(
+    kind: Kind,
     net: Network,
     pair: tuple[Entrant, Entrant],
     scenario: Scenario,
@@ -296,9 +300,7 @@ def _decided(
     names = (pair[0].name, pair[1].name)
     is_exact = len(seeds) == 1 and not net.is_random
     first, second = (
-        Value(
-            np.array([match.score(game, flow) for game in games]), seeds=seeds, name=name, is_exact=is_exact
-        )
+        Value(np.array([kind.score(game, flow) for game in games]), seeds=seeds, name=name, is_exact=is_exact)
         for flow, name in zip(net.flows, names, strict=True)
     )
     forfeits = dict(_forfeits(games))
@@ -344,14 +346,14 @@ def _check_names(names: Sequence[str], what: str) -> None:
             raise UsageError(f"{name!r} is no name of {what}: expected letters, digits, `-`, `_` and `.`")
 
 
-def _check_laws(who: Sequence[Entrant], where: Sequence[Network]) -> None:
-    """An error before any game is played, if a law is not known."""
+def _check_references(kind: Kind, who: Sequence[Entrant], where: Sequence[Network]) -> None:
+    """An error before any game is played, if a reference is not known."""
     for each in who:
-        if each.law:
+        if each.reference:
             for net in where[:1]:
                 try:
                     simulation.examine(
-                        net.scenario.changed(f"flow.{net.flows[0]}.media.controller={each.law}")
+                        net.scenario.changed(f"flow.{net.flows[0]}.{kind.key}={each.reference}")
                     )
                 except WhimbrelError as error:
-                    raise UsageError(f"--law {each.law}: {error}") from error
+                    raise UsageError(f"--reference {each.reference}: {error}") from error

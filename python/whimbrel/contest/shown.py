@@ -20,6 +20,7 @@ from whimbrel._show.drawing import Drawing
 from whimbrel._show.page.sections import whole
 from whimbrel._values.sheet import Value, replace_text
 from whimbrel.contest import match
+from whimbrel.contest.kinds import Kind
 from whimbrel.contest.league import Match, Standing
 
 PAGE = "index.html"
@@ -27,7 +28,7 @@ _REPLAYS = "replays"
 _HEADS = ("contestant", "place", "points", "won", "drawn", "lost", "score [95 %]")
 
 
-def write(matches: Sequence[Match], table: Sequence[Standing], out: Path, command: str) -> Path:
+def write(kind: Kind, matches: Sequence[Match], table: Sequence[Standing], out: Path, command: str) -> Path:
     """Writes the page, its curves and replays, and the tables as CSV; returns the page."""
     (out / _REPLAYS).mkdir(parents=True, exist_ok=True)
     for each in matches:
@@ -37,7 +38,7 @@ def write(matches: Sequence[Match], table: Sequence[Standing], out: Path, comman
     replace_text(out / "league.csv", _csv(_HEADS[:-1] + ("score", "low", "high"), map(_cells, table)))
     heads = ("network", "first", "second", "winner", "difference", "low", "high", "result")
     replace_text(out / "matches.csv", _csv(heads, map(_match_cells, matches)))
-    replace_text(out / PAGE, _page(matches, table, command))
+    replace_text(out / PAGE, _page(kind, matches, table, command))
     return out / PAGE
 
 
@@ -75,16 +76,14 @@ def print_text(matches: Sequence[Match], table: Sequence[Standing], page: Path) 
     print_line(f"report: {markup(str(page))}")
 
 
-def _page(matches: Sequence[Match], table: Sequence[Standing], command: str) -> str:
+def _page(kind: Kind, matches: Sequence[Match], table: Sequence[Standing], command: str) -> str:
     games = sum(len(each.seeds) for each in matches)
     body = [
         "<h1>Contest</h1>",
         f'<p class="lead">{len(table)} contestants, {len(matches)} matches, {games} games.</p>',
         _table(_HEADS, [_row(each) for each in table], "league"),
         "<p>A match is decided by the 95 % interval of the difference of the scores over the same seeds; if"
-        " it contains zero, it is a draw. A win counts two points, a draw one. The score is the decimal"
-        " logarithm of the rate in Mbit/s, less ten times the share lost, less ten times the 95th percentile"
-        " of the delay in seconds.</p>",
+        f" it contains zero, it is a draw. A win counts two points, a draw one. {escape(kind.scored)}</p>",
     ]
     for name in dict.fromkeys(each.network.name for each in matches):
         body.append(f"<h2>{escape(name)}</h2>")

@@ -1,21 +1,22 @@
-"""A contestant's law, asked for rates in its own process."""
+"""A contestant, asked for decisions in its own process."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import select
 import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from whimbrel._simulate.controllers import Feedback
+from whimbrel._simulate.repairers import RepairFeedback
+from whimbrel.contest.kinds import Kind, told
 
 _LONGEST_REPLY = 4096
 
@@ -39,16 +40,18 @@ class Forfeit(Exception):  # noqa: N818 - the end of a match
     """A contestant has lost its match; the message says why, after its name."""
 
 
-class ConfinedLaw:
-    """The law of a file, in a process without rights.
+class Confined:
+    """The class of a file, in a process without rights.
 
     Args:
+        kind: what it decides.
         source: text of the file.
         seed: of its random numbers.
         limits: of the process.
     """
 
-    def __init__(self, source: str, seed: int, limits: Limits) -> None:
+    def __init__(self, kind: Kind, source: str, seed: int, limits: Limits) -> None:
+        self._kind = kind
         self._limits = limits
         # The interpreter's own search path, without what a student may have put into the present folder.
         path = os.pathsep.join(each for each in sys.path if each)
@@ -63,7 +66,8 @@ class ConfinedLaw:
             start_new_session=True,
         )
         limited = {"processor_s": limits.processor_s, "memory": limits.memory}
-        self._first = json.dumps({"source": source, "seed": seed, "limits": limited})
+        about = {"kind": kind.name, "source": source, "seed": seed, "limits": limited}
+        self._first = json.dumps(about)
         self._unread = b""
 
     def __enter__(self) -> Self:
@@ -87,24 +91,23 @@ class ConfinedLaw:
         if answer != "ready":
             raise Forfeit(f"gave {answer!r} for an answer")
 
-    def on_feedback(self, feedback: Feedback) -> float:
-        """The rate in bit/s until the next call.
+    def on_feedback(self, feedback: Feedback | RepairFeedback) -> tuple[float, ...]:
+        """The decision until the next call.
 
         Raises:
             Forfeit: there is none.
         """
-        told = {
-            name: value.tolist() if hasattr(value, "tolist") else value
-            for name, value in asdict(feedback).items()
-        }
-        answer = self._ask(json.dumps(told))
+        answer = self._ask(json.dumps(told(feedback)))
         try:
-            rate = float(answer)
+            decision = tuple(map(float, answer.split()))
         except ValueError:
-            raise Forfeit(f"gave {answer[:40]!r} for a rate") from None
-        if not math.isfinite(rate) or rate < 0:
-            raise Forfeit(f"set the rate {rate}; expected bit/s, 0 or more")
-        return rate
+            decision = ()
+        # Not the words of the process, which may have written anything.
+        if len(decision) != len(self._kind.columns):
+            raise Forfeit(f"gave {answer[:40]!r} for an answer")
+        if wrong := self._kind.wrong(decision):
+            raise Forfeit(wrong)
+        return decision
 
     def _ask(self, request: str) -> str:
         deadline = time.monotonic() + self._limits.patience_s
