@@ -39,7 +39,9 @@ _VENV = """\
 set -eu
 cd "$(dirname "$0")/.."
 pack=$PWD
-place=${TMPDIR:-/tmp}/whimbrel-pack-$(id -u)
+# Another version has another environment. Nobody else may write there, as into /tmp.
+digest=$(cat container/requirements.txt software/* 2>/dev/null | cksum | cut -d ' ' -f 1)
+place=${XDG_CACHE_HOME:-$HOME/.cache}/whimbrel-pack/$digest
 test -x "$place/bin/whimbrel" || {
   python3 -m venv "$place"
   "$place/bin/pip" install --quiet -r container/requirements.txt
