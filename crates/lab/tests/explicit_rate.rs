@@ -4,6 +4,7 @@ use crate::rates;
 use crate::simulation;
 use rates::{jain, link, rates};
 use simulation::{document, number_of, simulate};
+use whimbrel_lab::Record;
 
 /// Ten flows over 10 Mbit/s; the round-trip time is 40 ms.
 const TEN: &str = concat!(
@@ -91,6 +92,10 @@ fn invalid_controllers_are_refused() {
             "link[0].controller.collision_correction = true: expected nothing",
         ),
         (
+            "{ law = \"xcp\", capacity_correction = false }",
+            "link[0].controller.capacity_correction = false: expected nothing",
+        ),
+        (
             "{ law = \"rcp\", averaging = \"largest\" }",
             "link[0].controller.averaging = largest: expected nothing",
         ),
@@ -103,6 +108,32 @@ fn invalid_controllers_are_refused() {
             .to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// Losses of a tenth. A transfer is complete after passes through what is missing; an endless flow repeats
+/// nothing, and all that arrives is new.
+#[test]
+fn rcp_that_repairs_at_the_end_completes_a_transfer_and_repeats_nothing_of_an_endless_flow() {
+    let with = |details: &str| {
+        let text = TEN
+            .replace("delay = \"16 ms\"", "delay = \"16 ms\"\nloss = { model = \"bernoulli\", rate = 0.1 }")
+            .replace("payload = \"1000 B\"", &format!("payload = \"1000 B\"\n{details}"));
+        simulate(
+            &text,
+            &[("variables.law", "rcp"), ("variables.transport", "rcp"), ("simulation.warm_up", "0 s")],
+        )
+    };
+    let sums = |record: &Record, column| {
+        (0..10).map(|flow| number_of(record, &format!("f{flow}"), column)).sum::<f64>()
+    };
+    let endless = with("rcp = { reliability = \"at-the-end\" }");
+    assert_eq!(sums(&endless, "retransmitted_packets"), 0.0);
+    let (delivered, packets) = (sums(&endless, "delivered_bytes"), sums(&endless, "received_packets"));
+    assert!((delivered / 1000.0 / packets - 1.0).abs() < 1e-3, "{delivered} of {packets}");
+    let known =
+        with("rcp = { reliability = \"at-the-end\" }\ntraffic = { kind = \"transfer\", bytes = \"1 MB\" }");
+    assert_eq!(sums(&known, "delivered_bytes"), 10e6);
+    assert!(sums(&known, "retransmitted_packets") > 900.0);
 }
 
 /// Each flow that joins has its share within 50 round-trip times (Katabi 2002, Figure 10, with 20 Mbit/s).

@@ -189,6 +189,9 @@ pub enum LossDetection {
     Sequence,
     /// By the times at which segments were sent (RACK, RFC 8985).
     Rack,
+    /// None before all data was sent once: then what is not acknowledged is sent again. The receiver
+    /// acknowledges each segment by its number, and hands over data in any order. (RCP's agent for ns-2.)
+    AtTheEnd,
 }
 
 /// The estimate of the data in the network in SACK recovery.

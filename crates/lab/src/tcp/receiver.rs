@@ -3,15 +3,19 @@
 use whimbrel_units::Instant;
 
 use super::clock;
-use super::config::{EcnMode, TcpConfig};
+use super::config::{EcnMode, LossDetection, TcpConfig};
 use super::ranges::{ByteRange, RangeSet};
 use super::segment::{EcnCounters, Flags, SackBlocks, Segment, Timestamps};
+
+mod unordered;
+
+use unordered::Unordered;
 
 /// The statistics of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct ReceiverSnapshot {
-    /// Bytes given to the application: in order, each once.
+    /// Bytes given to the application: in order unless losses are repaired at the end, each once.
     pub delivered: u64,
     /// Bytes that wait for earlier ones.
     pub buffered: u64,
@@ -108,6 +112,8 @@ pub struct TcpReceiver {
     echo_congestion: bool,
     accurate_ecn: AccurateEcn,
     buffered_bytes: u64,
+    /// The data instead of `next` and `buffered`, if losses are repaired at the end.
+    unordered: Option<Unordered>,
     fin: Option<u64>,
     seen: ReceiverSnapshot,
 }
@@ -134,6 +140,7 @@ impl TcpReceiver {
             echo_congestion: false,
             accurate_ecn: AccurateEcn::new(),
             buffered_bytes: 0,
+            unordered: (config.recovery.detection == LossDetection::AtTheEnd).then(Unordered::default),
             fin: None,
             seen: ReceiverSnapshot::default(),
         }
@@ -151,6 +158,13 @@ impl TcpReceiver {
         }
         self.seen.segments += 1;
         self.note_congestion(segment);
+        if let Some(unordered) = &mut self.unordered {
+            // The round-trip time of the latest packet.
+            self.recent_timestamp = segment.timestamps.map_or(0, |timestamps| timestamps.value);
+            let is_new = unordered.handle_segment(segment);
+            self.seen.duplicates += u64::from(segment.length > 0 && !is_new);
+            return;
+        }
         self.note_timestamp(segment);
         if segment.end() > self.next + u64::from(self.config.receiver.window) {
             self.seen.beyond_window += 1;
@@ -201,6 +215,13 @@ impl TcpReceiver {
             self.owes_syn_ack = false;
             return Some(self.syn_ack(now));
         }
+        if let Some(unordered) = &mut self.unordered {
+            let segment = unordered.poll_transmit()?;
+            self.seen.acks += 1;
+            let timestamps = self.timestamps(now);
+            let window = self.config.receiver.window;
+            return Some(Segment { window, flags: Flags::ACK, timestamps, ..segment });
+        }
         self.owed = self.owed.checked_sub(1)?;
         self.last_ack_sent = self.next;
         self.seen.acks += 1;
@@ -234,7 +255,10 @@ impl TcpReceiver {
 
     /// Bytes delivered to the application.
     pub fn delivered(&self) -> u64 {
-        self.next - u64::from(self.has_finished())
+        match &self.unordered {
+            Some(unordered) => unordered.bytes,
+            None => self.next - u64::from(self.has_finished()),
+        }
     }
 
     fn has_finished(&self) -> bool {

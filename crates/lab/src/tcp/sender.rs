@@ -2,8 +2,8 @@
 //!
 //! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery
 //! method: [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC
-//! 6675's scoreboard, [`counter`] is the recovery of ns-2's SACK, [`rack`] is RFC 8985's. [`transmit`]
-//! selects the next segment; all of them share [`window`]. [`paced`] is BBR's.
+//! 6675's scoreboard, [`counter`] is the recovery of ns-2's SACK, [`rack`] is RFC 8985's, [`at_the_end`] that
+//! of RCP's agent. [`transmit`] selects the next segment; all of them share [`window`]. [`paced`] is BBR's.
 
 use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{Window, WindowLaw};
@@ -15,6 +15,7 @@ use super::segment::{Flags, Segment};
 use super::transmissions::Transmissions;
 
 mod acknowledge;
+mod at_the_end;
 mod counter;
 mod duplicates;
 mod external;
@@ -30,6 +31,7 @@ mod transmit;
 mod window;
 
 use acknowledge::CongestionEcho;
+use at_the_end::AtTheEnd;
 pub use external::{ExternalWindow, SenderProgress};
 use opening::Opening;
 pub use paced::ModelSnapshot;
@@ -103,6 +105,7 @@ enum Method {
     Selective,
     Counter,
     Rack,
+    AtTheEnd,
 }
 
 /// Loss recovery: the state that all methods share.
@@ -177,6 +180,7 @@ pub struct TcpSender {
     scoreboard: Scoreboard,
     transmissions: Transmissions,
     probe: LossProbe,
+    at_the_end: AtTheEnd,
     spurious: Spurious,
     /// The model of the path instead of the law.
     paced: Paced,
@@ -199,6 +203,7 @@ impl TcpSender {
             (Variant::Sack, SackRecovery::Pipe) => match config.recovery.detection {
                 LossDetection::Sequence => Method::Selective,
                 LossDetection::Rack => Method::Rack,
+                LossDetection::AtTheEnd => Method::AtTheEnd,
             },
             (Variant::Sack, SackRecovery::Counter) => Method::Counter,
             _ => Method::Duplicates,
@@ -243,6 +248,7 @@ impl TcpSender {
             transmissions: Transmissions::new(paced.is_on()),
             paced,
             probe: LossProbe::default(),
+            at_the_end: AtTheEnd::default(),
             spurious: Spurious::new(config.recovery.duplicate_threshold),
             rate_reduction: None,
             congestion_echo: CongestionEcho::default(),
@@ -297,6 +303,7 @@ impl TcpSender {
             Method::Selective => self.on_ack_with_scoreboard(now, segment),
             Method::Counter => self.on_ack_with_counter(now, segment),
             Method::Rack => self.on_ack_with_rack(now, segment),
+            Method::AtTheEnd => self.on_ack_of_one_segment(now, segment),
         }
     }
 
@@ -330,6 +337,7 @@ impl TcpSender {
                 Method::Selective => self.scoreboard.pipe(self.high),
                 Method::Rack => self.transmissions.pipe(),
                 Method::Duplicates | Method::Counter => self.flight(),
+                Method::AtTheEnd => self.at_the_end.in_network(),
             },
             acknowledged: self.unacknowledged.min(self.stream.end()),
             highest_sent: self.high,

@@ -1,7 +1,7 @@
 //! Transports whose rates are allocated by routers: XCP, RCP and ABC.
 //!
-//! All of them are reliable by the simulated TCP with selective acknowledgements and timestamps; its window
-//! is set by the allocations that the receiver returns. A header for the routers lies between the IP header
+//! All of them are reliable by the simulated TCP with selective acknowledgements and timestamps, RCP also as
+//! the agent of its authors; the window is set by the allocations that the receiver returns. A header for the routers lies between the IP header
 //! and the TCP header.
 
 mod control;
@@ -20,7 +20,7 @@ pub use ends::{ExplicitContent, ExplicitReceiver, ExplicitSender, HeaderFormat};
 pub use store::{CrossLayer, Position};
 
 use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
-use crate::tcp::{ExternalWindow, IdleRestart, Segment, TcpConfig, Timestamps, Variant};
+use crate::tcp::{ExternalWindow, IdleRestart, LossDetection, Segment, TcpConfig, Timestamps, Variant};
 use control::{Control, PacketSizes};
 
 /// Bytes of the IP header.
@@ -101,6 +101,22 @@ pub struct RcpDetails {
     pub winf: bool,
     /// The largest number of segments that are sent and not acknowledged; no limit by default.
     pub window_limit: Option<f64>,
+    /// Repair of losses.
+    pub reliability: Reliability,
+}
+
+/// Repair of losses under RCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reliability {
+    /// The simulated TCP's: losses are repaired at once, and data is delivered in order.
+    #[default]
+    Tcp,
+    /// As by the agent of RCP's authors for ns-2: each packet is acknowledged by its number and delivered when
+    /// it arrives, in any order, and none is sent again before the application has ended and all of its data
+    /// was sent. What an endless source loses is never sent again: its goodput is the data of distinct
+    /// packets.
+    AtTheEnd,
 }
 
 /// ABC has no keys of its own.
@@ -190,9 +206,13 @@ impl Transport for Rcp {
     type Keys = RcpKeys;
 
     fn configure(&self, key: &str, keys: RcpKeys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
-        let RcpDetails { winf, window_limit } = keys.rcp.unwrap_or_default();
+        let RcpDetails { winf, window_limit, reliability } = keys.rcp.unwrap_or_default();
         let limit = checked_limit(&format!("{key}.rcp"), window_limit)?;
-        Ok(Box::new(ExplicitFlow::new(Scheme::Rcp(winf), limit)))
+        let mut flow = ExplicitFlow::new(Scheme::Rcp(winf), limit);
+        if reliability == Reliability::AtTheEnd {
+            flow.config.recovery.detection = LossDetection::AtTheEnd;
+        }
+        Ok(Box::new(flow))
     }
 }
 

@@ -1,7 +1,7 @@
 use whimbrel_units::Duration;
 
 use super::*;
-use crate::tcp::{DelayedAck, Variant};
+use crate::tcp::{DelayedAck, LossDetection, Variant};
 
 /// A receiver driven by numbers of segments of 1000 bytes.
 struct Script {
@@ -390,4 +390,24 @@ fn an_original_that_comes_after_its_retransmission_leaves_the_timestamp() {
         script.receiver.handle_segment(script.now, &segment);
         assert_eq!(script.acks()[0].timestamps.map(|timestamps| timestamps.echo), Some(echo));
     }
+}
+
+#[test]
+fn data_that_is_repaired_at_the_end_is_delivered_at_once_and_acknowledged_by_its_number() {
+    let mut config = TcpConfig::rfc(Variant::Sack);
+    config.recovery.detection = LossDetection::AtTheEnd;
+    config.receiver.window = 2000;
+    let mut script = Script::new(&config);
+    let acknowledged = |script: &mut Script, number: u64, flags: Flags| {
+        script.receive_range(number * 1000, 1000, flags);
+        let acks = script.acks();
+        acks.iter().map(|ack| (ack.seq, ack.ack, ack.sack.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(acknowledged(&mut script, 7, Flags::ACK), [(7000, 8000, 0)]);
+    assert_eq!(acknowledged(&mut script, 0, Flags::ACK), [(0, 1000, 0)]);
+    // A second copy is acknowledged and not delivered; a FIN is no data.
+    assert_eq!(acknowledged(&mut script, 7, Flags::ACK), [(7000, 8000, 0)]);
+    assert_eq!(acknowledged(&mut script, 8, Flags::ACK | Flags::FIN), [(8000, 9001, 0)]);
+    let snapshot = script.receiver.snapshot();
+    assert_eq!((snapshot.delivered, snapshot.duplicates, snapshot.acks), (3000, 1, 4));
 }

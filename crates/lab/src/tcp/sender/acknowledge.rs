@@ -153,7 +153,7 @@ impl TcpSender {
         self.note_delivery(now, acked - again, rtt);
     }
 
-    fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Duration> {
+    pub(super) fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Duration> {
         if let Some(timestamps) = segment.timestamps {
             let micros = clock(now).wrapping_sub(timestamps.echo);
             self.rtt.on_sample(Duration::from_micros(u64::from(micros)));

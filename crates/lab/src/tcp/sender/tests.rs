@@ -6,6 +6,7 @@ use super::*;
 use crate::tcp::{ByteRange, TcpConfig, Variant};
 
 mod accurate_ecn;
+mod at_the_end;
 mod congestion_marks;
 mod duplicates;
 mod limited_transmit;

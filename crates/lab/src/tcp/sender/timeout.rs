@@ -146,6 +146,9 @@ impl TcpSender {
 
     /// RFC 5681, Section 3.1 and RFC 6298, Sections 5.4 to 5.6.
     fn on_retransmission_timeout(&mut self, now: Instant) {
+        if self.recovery.method == Method::AtTheEnd {
+            return self.on_silence();
+        }
         self.counts.timeouts += 1;
         let repeated =
             self.config.window.hold_threshold && self.timers.expired_for == Some(self.unacknowledged);
@@ -182,6 +185,8 @@ impl TcpSender {
                 self.timers.reordering = None;
                 self.rate_reduction = None;
             }
+            // Has returned.
+            Method::AtTheEnd => {}
             Method::Counter => {
                 self.next = self.unacknowledged;
                 self.scoreboard.clear();
@@ -200,6 +205,7 @@ impl TcpSender {
             (SenderPhase::Open, _) => self.flight(),
             (_, Method::Selective) => self.scoreboard.pipe(self.high),
             (_, Method::Rack) => self.transmissions.pipe(),
+            (_, Method::AtTheEnd) => self.at_the_end.in_network(),
             (_, Method::Duplicates | Method::Counter) => {
                 let arrived = self.recovery.inflation * f64::from(self.config.segment_size);
                 self.flight().saturating_sub(arrived as u64)

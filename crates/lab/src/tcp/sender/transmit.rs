@@ -10,7 +10,7 @@ use crate::tcp::segment::{Flags, Segment};
 
 /// A segment that may go out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Choice {
+pub(super) enum Choice {
     /// Data that was never sent, from SND.MAX on.
     New(ByteRange),
     /// Data from SND.NXT on that was sent before a timeout.
@@ -19,6 +19,14 @@ enum Choice {
     Retransmission(ByteRange),
     /// The end of the window, to provoke an acknowledgement (RFC 6675, NextSeg rule 4).
     Rescue(ByteRange),
+}
+
+impl Choice {
+    pub(super) const fn range(self) -> ByteRange {
+        let (Self::New(range) | Self::Again(range) | Self::Retransmission(range) | Self::Rescue(range)) =
+            self;
+        range
+    }
 }
 
 impl TcpSender {
@@ -52,6 +60,7 @@ impl TcpSender {
         }
         match (self.recovery.method, self.recovery.phase) {
             (Method::Rack, phase) => self.choose_with_rack(now, phase),
+            (Method::AtTheEnd, _) => self.choose_at_the_end(),
             (Method::Selective, SenderPhase::Open) => {
                 // Until recovery begins, `pipe` is FlightSize less what has arrived, with limited transmit.
                 let early = self.config.recovery.limited_transmit != LimitedTransmit::Off;
@@ -169,10 +178,7 @@ impl TcpSender {
             Some(hole) => Choice::Retransmission(hole),
             None => Choice::New(self.new_data()?),
         };
-        let (Choice::New(range)
-        | Choice::Again(range)
-        | Choice::Retransmission(range)
-        | Choice::Rescue(range)) = choice;
+        let range = choice.range();
         if range.start - self.unacknowledged + self.payload(range) > room {
             return None;
         }
@@ -201,7 +207,7 @@ impl TcpSender {
                 range
             }
             Choice::Retransmission(range) => {
-                if self.recovery.method != Method::Rack {
+                if !matches!(self.recovery.method, Method::Rack | Method::AtTheEnd) {
                     self.scoreboard.on_retransmitted(range);
                 }
                 if self.recovery.phase == SenderPhase::FastRecovery && self.recovery.rescued_to.is_none() {
@@ -217,8 +223,10 @@ impl TcpSender {
                 range
             }
         };
-        if self.recovery.method == Method::Rack {
-            self.record_transmission(now, range, matches!(choice, Choice::New(_)));
+        match self.recovery.method {
+            Method::Rack => self.record_transmission(now, range, matches!(choice, Choice::New(_))),
+            Method::AtTheEnd => self.note_outstanding(now, range),
+            _ => {}
         }
         self.counts.segments += 1;
         self.timers.last_sent = now;
@@ -264,7 +272,7 @@ impl TcpSender {
     }
 
     /// A segment of data that was never sent, or a FIN.
-    fn new_data(&self) -> Option<ByteRange> {
+    pub(super) fn new_data(&self) -> Option<ByteRange> {
         let range = self.cut(self.high, self.stream.end_with_fin());
         if range.length() == 0 {
             return None;
@@ -281,12 +289,14 @@ impl TcpSender {
         match self.recovery.method {
             Method::Duplicates => self.cut(self.unacknowledged, self.high),
             Method::Rack => self.transmissions.next_lost().unwrap_or_default(),
+            // Has no use for it.
+            Method::AtTheEnd => ByteRange::default(),
             Method::Selective | Method::Counter => self.bounded(self.scoreboard.first_missing(self.high)),
         }
     }
 
     /// A segment from `start`, not beyond `end`. A FIN goes with the last byte.
-    fn cut(&self, start: u64, end: u64) -> ByteRange {
+    pub(super) fn cut(&self, start: u64, end: u64) -> ByteRange {
         let segment_end = start + u64::from(self.config.segment_size);
         let end = if segment_end >= self.stream.end() { end } else { segment_end.min(end) };
         ByteRange::new(start, end.max(start))
@@ -298,12 +308,12 @@ impl TcpSender {
     }
 
     /// Bytes of data in a range that may include a FIN.
-    fn payload(&self, range: ByteRange) -> u64 {
+    pub(super) fn payload(&self, range: ByteRange) -> u64 {
         range.below(self.stream.end())
     }
 
     /// `cwnd`, inflated, and with what limited transmit adds, in bytes.
-    fn congestion_window(&self) -> u64 {
+    pub(super) fn congestion_window(&self) -> u64 {
         let mut segments = self.window.cwnd + self.recovery.inflation;
         if self.recovery.early_duplicates > 0 {
             segments += f64::from(self.limited_transmit());
@@ -312,7 +322,7 @@ impl TcpSender {
     }
 
     /// The window that the receiver accepts and the configuration allows, in bytes.
-    fn receive_window(&self) -> u64 {
+    pub(super) fn receive_window(&self) -> u64 {
         match self.config.window.limit {
             Some(segments) => self.offered.min((segments * f64::from(self.config.segment_size)) as u64),
             None => self.offered,

@@ -156,6 +156,36 @@ fn a_window_limit_bounds_what_xcp_sends_and_the_rate_in_its_header() {
     assert!(refused.contains("rcp.window_limit = 0.5: expected at least one segment"), "{refused}");
 }
 
+/// Numbers of the data packets sent in nine round-trip times. The first packet is lost.
+fn sent_after_a_loss(keys: &str) -> Vec<u64> {
+    let mut ends = Ends::open(keys, 2e6);
+    let mut sent = Vec::new();
+    for round in 1..10 {
+        let mut packets = drain(&mut ends.sender, at(40 * round));
+        sent.extend(packets.iter().filter(|p| content(p).data_length() > 0).map(|p| content(p).numbers().0));
+        if round == 1 {
+            packets.remove(0);
+        }
+        deliver(&mut ends.receiver, at(40 * round + 20), packets, None);
+        let answers = drain(&mut ends.receiver, at(40 * round + 20));
+        deliver(&mut ends.sender, at(40 * round + 39), answers, None);
+    }
+    sent
+}
+
+#[test]
+fn rcp_repeats_a_lost_packet_at_once_or_after_all_others() {
+    let count = |sent: &[u64]| sent.iter().filter(|number| **number == 0).count();
+    let tcp = sent_after_a_loss("transport = \"rcp\"");
+    assert!(count(&tcp) > 1, "{tcp:?}");
+    let endless = sent_after_a_loss("transport = \"rcp\"\nrcp = { reliability = \"at-the-end\" }");
+    assert_eq!(count(&endless), 1, "{endless:?}");
+    let known = sent_after_a_loss(
+        "transport = \"rcp\"\nrcp = { reliability = \"at-the-end\" }\ntraffic = { kind = \"transfer\", bytes = \"5 kB\" }",
+    );
+    assert_eq!(known, [0, 1000, 2000, 3000, 4000, 0]);
+}
+
 #[test]
 fn an_acknowledgement_returns_the_sum_of_xcps_feedback() {
     let mut ends = Ends::open("transport = \"xcp\"", 0.0);

@@ -6,7 +6,7 @@ use whimbrel_units::Instant;
 use crate::metrics::{Meter, PacketInfo, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::tcp::{
-    Addresses, Flags, HeaderModel, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender,
+    Addresses, Flags, HeaderModel, LossDetection, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender,
     write_tcp_header,
 };
 use crate::traffic::TrafficSource;
@@ -63,6 +63,8 @@ pub struct TcpSenderAgent {
     /// Bytes of a header between the IP header and the TCP header.
     shim_size: u32,
     segment_size: u32,
+    /// The sender is told when the application has ended.
+    closes: bool,
     pub(in crate::transport) sender: TcpSender,
     source: TrafficSource,
     /// Bytes that the application has handed over.
@@ -81,6 +83,7 @@ impl TcpSenderAgent {
             headers: config.headers,
             shim_size: 0,
             segment_size: config.segment_size,
+            closes: config.recovery.detection == LossDetection::AtTheEnd,
             sender: TcpSender::new(config),
             source,
             written: 0,
@@ -126,6 +129,9 @@ impl TcpSenderAgent {
 
     /// Hands over the application's data due by now.
     pub(in crate::transport) fn feed(&mut self, now: Instant) {
+        if self.closes && self.source.has_ended(now) {
+            self.sender.close();
+        }
         if self.source.is_greedy() {
             let wanted = self.highest + AHEAD * u64::from(self.segment_size);
             if self.written < wanted && self.source.poll_emission(now).is_some() {
