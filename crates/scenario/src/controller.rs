@@ -40,6 +40,10 @@ pub struct ControllerKeys {
     /// backoff (paper `winf`, equations 7 to 9); `xcp-winf` and `rcp-winf` only. `false` by default.
     #[serde(default)]
     pub collision_correction: Option<bool>,
+    /// `true` to reduce also the capacity that a station estimates as a sender by that share: the paper's text
+    /// names the capacity, its equation 9 does not. It needs `collision_correction`. `false` by default.
+    #[serde(default)]
+    pub capacity_correction: Option<bool>,
     /// `true` to add DIFS, the mean of the smallest backoff, RTS, CTS and three SIFS to the time of each
     /// exchange from which rt-Winf computes the capacity, as in equation 3 of paper `winf`; `xcp-winf` and
     /// `rcp-winf` only. `false` by default.
@@ -140,6 +144,8 @@ pub struct ControllerPlan {
     pub is_estimated: bool,
     /// `true` if rt-Winf corrects the available bandwidth of a sender for collisions.
     pub corrects_collisions: bool,
+    /// `true` if rt-Winf corrects the capacity of a sender by the same factor.
+    pub corrects_capacity: bool,
     /// `true` if rt-Winf counts the time of whole exchanges, with the access to the medium and the handshake.
     pub counts_whole_cycle: bool,
     /// The exchanges from which rt-Winf computes the capacity.
@@ -178,6 +184,7 @@ pub(crate) fn plan(
     }
     let estimate_keys = [
         ("collision_correction", keys.collision_correction.map(|given| given.to_string())),
+        ("capacity_correction", keys.capacity_correction.map(|given| given.to_string())),
         ("whole_cycle", keys.whole_cycle.map(|given| given.to_string())),
         ("averaging", keys.averaging.map(|given| format!("{given:?}").to_lowercase())),
     ];
@@ -186,6 +193,10 @@ pub(crate) fn plan(
             let expected = "nothing: only \"xcp-winf\" and \"rcp-winf\" estimate the available bandwidth";
             return Err(ScenarioError::invalid(format!("{key}.{name}"), given, expected));
         }
+    }
+    if keys.capacity_correction == Some(true) && keys.collision_correction != Some(true) {
+        let expected = "false without `collision_correction`";
+        return Err(ScenarioError::invalid(format!("{key}.capacity_correction"), true, expected));
     }
     for (name, gain) in [("alpha", keys.alpha), ("beta", keys.beta)] {
         if let Some(gain) = gain.filter(|gain| !(gain.is_finite() && (0.0..=10.0).contains(gain))) {
@@ -213,6 +224,7 @@ pub(crate) fn plan(
         follows_rate: keys.capacity.is_none(),
         is_estimated,
         corrects_collisions: keys.collision_correction.unwrap_or(false),
+        corrects_capacity: keys.capacity_correction.unwrap_or(false),
         counts_whole_cycle: keys.whole_cycle.unwrap_or(false),
         averaging: keys.averaging.map_or_else(Averaging::default, Averaging::from),
     }))

@@ -17,6 +17,8 @@ fn probes_and_rates_of_cells_are_checked_with_their_keys() {
     assert!(found.contains("wifi[0].probes.size") && found.contains("2304"), "{found}");
     let found = error("controller = { law = \"xcp\", whole_cycle = true }");
     assert!(found.contains("wifi[0].controller.whole_cycle"), "{found}");
+    let found = error("controller = { law = \"xcp-winf\", capacity_correction = true }");
+    assert!(found.contains("capacity_correction = true: expected false without"), "{found}");
     assert!(
         Document::from_toml(&wifi("probes = {}\ncontroller = { law = \"xcp-winf\" }"))
             .unwrap()

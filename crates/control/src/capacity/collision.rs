@@ -1,4 +1,7 @@
-//! Correction of the available bandwidth for collisions (paper `winf`, Section 4.3, equations 7 to 9).
+//! Correction for collisions (paper `winf`, Section 4.3, equations 7 to 9).
+//!
+//! Equation 9 corrects the available bandwidth. The text before it asks for "more real values for the
+//! available bandwidth and, of course, link capacity", and has no equation for the second.
 
 use whimbrel_units::{DataRate, Duration};
 
@@ -29,10 +32,10 @@ pub fn backoff_share(times: &CollisionTimes) -> f64 {
     if cycle.is_zero() { 0.0 } else { ((times.difs + times.backoff) / cycle).min(1.0) }
 }
 
-/// The available bandwidth less the share K: AB = (1 - K) AB (equation 9).
+/// A rate less the share K: AB = (1 - K) AB (equation 9), and the same for the capacity.
 ///
 /// The paper calls 1 - K the collision probability Pc and multiplies by it. The factor is the share of the
 /// time that is *not* spent on backoff; a probability of collision would be subtracted from 1.
-pub fn without_collisions(available: DataRate, backoff_share: f64) -> DataRate {
-    available * (1.0 - backoff_share).max(0.0)
+pub fn without_collisions(rate: DataRate, backoff_share: f64) -> DataRate {
+    rate * (1.0 - backoff_share).max(0.0)
 }

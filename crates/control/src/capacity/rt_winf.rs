@@ -39,6 +39,8 @@ pub struct RtWinfConfig {
     pub overhead: Duration,
     /// `true` to correct the available bandwidth in the sender state for collisions (equation 9).
     pub corrects_collisions: bool,
+    /// `true` to correct the capacity in the sender state by the same factor.
+    pub corrects_capacity: bool,
 }
 
 impl RtWinfConfig {
@@ -54,6 +56,7 @@ impl RtWinfConfig {
             period: None,
             overhead: Duration::ZERO,
             corrects_collisions: false,
+            corrects_capacity: false,
         }
     }
 }
@@ -163,13 +166,16 @@ impl RtWinf {
             StationState::Sender => self.sender.rate(nominal),
             StationState::Receiver => self.receiver.rate(nominal),
         };
-        let capacity = own.or_else(|| self.onlooker.rate(nominal))?;
+        let mut capacity = own.or_else(|| self.onlooker.rate(nominal))?;
         let mut available = capacity * self.idle_share();
         if state != StationState::Sender {
             return Some(Estimate { capacity, available });
         }
         if self.config.corrects_collisions {
             available = without_collisions(available, self.backoff_share);
+        }
+        if self.config.corrects_capacity {
+            capacity = without_collisions(capacity, self.backoff_share);
         }
         let own = Estimate { capacity, available };
         Some(self.received.map_or(own, |received| own.min(received)))

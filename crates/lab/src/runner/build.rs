@@ -196,6 +196,7 @@ fn add_controllers(
             nominal: controller.capacity,
             averaging: controller.averaging,
             corrects_collisions: controller.corrects_collisions,
+            corrects_capacity: controller.corrects_capacity,
             overhead: if controller.counts_whole_cycle { overhead(mac) } else { Duration::ZERO },
             ..RtWinfConfig::hr_dsss()
         };

@@ -155,6 +155,12 @@ fn only_the_sender_corrects_for_collisions() {
     assert_estimate(&winf, StationState::Sender, rate(12e3, 1612.0), (1.0 - 1632.0 / 2298.0) * kept);
     let winf = observe(config, StationState::Onlooker, &ALL);
     assert_estimate(&winf, StationState::Onlooker, rate(12e3, 1612.0), 1.0 - 1946.0 / 2298.0);
+    // Of the capacity too: the available bandwidth is the same.
+    let config = RtWinfConfig { corrects_capacity: true, ..config };
+    let winf = observe(config, StationState::Sender, &ALL);
+    assert_estimate(&winf, StationState::Sender, rate(12e3, 1612.0) * kept, 1.0 - 1632.0 / 2298.0);
+    let winf = observe(config, StationState::Onlooker, &ALL);
+    assert_estimate(&winf, StationState::Onlooker, rate(12e3, 1612.0), 1.0 - 1946.0 / 2298.0);
 }
 
 #[test]
