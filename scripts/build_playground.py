@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "crates" / "playground" / "page"
 STYLE = (ROOT / "crates" / "live" / "src" / "page" / "page.css", PAGE / "page.css")
-SCRIPTS = ("editor.js", "knobs.js", "exercise.js", "address.js", "frame.js", "page.js")
+SCRIPTS = ("editor.js", "completion.js", "knobs.js", "exercise.js", "address.js", "frame.js", "page.js")
 TARGET = "wasm32-unknown-unknown"
 PROFILE = "playground"
 GROUPS = {

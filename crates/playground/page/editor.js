@@ -37,6 +37,11 @@ const makeEditor = (edited) => {
       area.setRangeText(text, from, to, "preserve");
       number();
     },
+    // Writes a part as if it were typed: with its event, and so that it can be undone.
+    write: (from, to, text) => {
+      area.setSelectionRange(from, to);
+      document.execCommand("insertText", false, text);
+    },
     // Shows an error of the command at its line; none without a message.
     complain: (message, line) => {
       const isNew = line !== marked;

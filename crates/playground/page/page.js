@@ -39,6 +39,10 @@ const startPlayground = () => {
     settled: () => askForRun(),
   });
 
+  const completion = makeCompletion({
+    ask: (place, number) => worker.postMessage({ task: "complete", text: editor.text, place, number }),
+    chosen: editor.write,
+  });
   const exercise = makeExercise(element("exercise"));
 
   const showRunning = (is) => {
@@ -76,7 +80,7 @@ const startPlayground = () => {
     element("example").value = chosen;
     element("about").textContent = text === null && found ? found.about : "A changed scenario, from the address of this page.";
     editor.text = text ?? found.text;
-    exercise.show(exercises.find((each) => each.example === chosen));
+    exercise.show(exercises.find((each) => each.example === chosen), editor.text);
   };
   const state = () => ({ example: chosen, text: editor.text, original: exampleOf(chosen)?.text, seed: seed() });
   const keepAddress = async () => {
@@ -131,6 +135,7 @@ const startPlayground = () => {
       if (!isValid) say("The scenario has an error.");
       else if (!isWanted && !running) say("");
     },
+    completed: (found) => completion.show(found),
     progress: ({ now, end }) => (element("progress").value = now / end),
     event: ({ event }) => event && frame.tell(JSON.parse(event)),
     failed: ({ error, line }) => {
@@ -173,6 +178,7 @@ const startPlayground = () => {
   on("run", "click", () => askForRun());
   on("stop", "click", () => stop("Stopped."));
   on("seed", "change", () => askForRun());
+  on("propose", "click", completion.open);
   on("save-scenario", "click", () => keep(`${name()}.toml`, [editor.text], "text/plain"));
   on("save-record", "click", () => keep(`${name()}.json`, [last.record], "application/json"));
   on("save-page", "click", () => keep(`${name()}.html`, [last.page], "text/html"));

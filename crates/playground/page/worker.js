@@ -61,6 +61,12 @@ const check = ({ text, number }) => {
   }
 };
 
+const complete = ({ text, place, number }) => {
+  const instance = (checker ??= makeInstance());
+  instance.give(encode(text));
+  postMessage({ kind: "completed", number, ...instance.json("complete", place) });
+};
+
 const channel = new MessageChannel();
 const pause = () =>
   new Promise((done) => {
@@ -121,7 +127,7 @@ const begin = async (given) => {
   postMessage({ kind: "ready", examples: all.examples, exercises: all.exercises, livePage: checker.text("live_page") });
 };
 
-const TASKS = { begin, check, run: simulate, stop: () => (current = null) };
+const TASKS = { begin, check, complete, run: simulate, stop: () => (current = null) };
 addEventListener("message", ({ data }) => {
   Promise.resolve(TASKS[data.task](data)).catch((error) => postMessage({ kind: "broken", error: String(error) }));
 });

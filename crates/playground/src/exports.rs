@@ -9,6 +9,8 @@ use std::cell::RefCell;
 use std::panic;
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::json;
+
 use crate::session::Session;
 
 /// The message of the panic that ended the instance.
@@ -84,6 +86,12 @@ pub extern "C" fn add_file(name: usize) {
 #[unsafe(no_mangle)]
 pub extern "C" fn check() -> usize {
     answer(|session, input| session.check(text(input)).to_string())
+}
+
+/// Proposals for a place, in UTF-16 code units, of a scenario, the argument, as JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn complete(place: usize) -> usize {
+    answer(|session, input| json!(session.complete(text(input), place)).to_string())
 }
 
 /// Starts a run of a scenario, the argument. Returns as [`check`] does.

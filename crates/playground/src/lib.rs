@@ -13,7 +13,10 @@
 //! - Charts, map and tables are the live page's (`whimbrel-live`), in a frame that takes the recording in
 //!   messages.
 //! - A slider changes the text of the scenario ([`knobs`]), and a link contains the text.
+//! - Sliders and completions ([`completion`]) follow the schema of scenarios: a new key needs no change here.
 
+pub mod completion;
 pub mod exports;
 pub mod knobs;
+mod schema;
 pub mod session;

@@ -11,6 +11,7 @@ use whimbrel_lab::{Document, Plan, Run, ScenarioError};
 use whimbrel_live::simulation::{self, Network};
 use whimbrel_live::{Position, Recording, document};
 
+use crate::completion::{Completion, completion};
 use crate::knobs::knobs;
 
 /// The folder that the names of files in scenarios start from.
@@ -52,13 +53,22 @@ impl Session {
         let checked = self.document(text).and_then(|document| Ok((document.plan()?, document)));
         match checked {
             Ok((plan, document)) => {
-                let schema = self.schema.get_or_insert_with(whimbrel_lab::schema);
+                let schema = self.schema();
                 let mut facts = facts(&plan);
                 facts["knobs"] = json!(knobs(text, document.as_json(), schema));
                 facts
             }
             Err(error) => refusal(text, &error),
         }
+    }
+
+    /// Proposals for a place of a text, in UTF-16 code units.
+    pub fn complete(&mut self, text: &str, place: usize) -> Completion {
+        completion(text, place, self.schema())
+    }
+
+    fn schema(&mut self) -> &Value {
+        self.schema.get_or_insert_with(whimbrel_lab::schema)
     }
 
     /// Starts a run that records up to `frames` frames of each 802.11 medium, and captures all packets if
