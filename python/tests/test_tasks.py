@@ -188,8 +188,8 @@ def test_the_exercises_and_their_solutions_run(tmp_path: Path) -> None:
     shell.all_of(page)
     text = page.read_text()
     solutions = blocks(page, "python")
-    assert len(solutions) == len(re.findall(r"^## \d\. ", text, re.MULTILINE)) == 4
-    assert text.count("<details>") == text.count("</details>") == 4
+    assert len(solutions) == len(re.findall(r"^## \d\. ", text, re.MULTILINE)) == 8
+    assert text.count("<details>") == text.count("</details>") == 8
     for solution in solutions:
         assert "assert" in solution
         _python(solution, tmp_path)

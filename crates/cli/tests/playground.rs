@@ -1,5 +1,5 @@
 //! The playground in a browser: the same record as the command's, the errors of the command at their line,
-//! values that change the text, and visits without a network.
+//! values that change the text, completions, exercises, and visits without a network.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -225,40 +225,55 @@ fn values_errors_keys_and_addresses_work_on_a_desk_and_on_a_phone() {
     }
 }
 
-/// Answers the exercises, wrongly and rightly, and reports what the page says to each.
+/// Answers exercises, wrongly and rightly, and reports what the page says to each.
 const ANSWERS: &str = r##"
 addEventListener("load", async () => {
   const ended = () => new Promise((done) => addEventListener("ended", done, { once: true }));
   const verdicts = () => [...document.querySelectorAll(".verdict")].map((each) => each.className.endsWith("right"));
-  const answer = (value) => {
-    const form = document.querySelector("#exercise form");
+  const said = (n) => document.querySelectorAll(".verdict")[n].textContent;
+  const answer = (value, n = 0) => {
+    const form = document.querySelectorAll("#exercise form")[n];
     form.querySelector("input").value = value;
     form.requestSubmit();
   };
-  const change = async (from, to) => {
+  const change = async (...changes) => {
     const area = document.getElementById("text");
-    if (!area.value.includes(from)) throw new Error(from);
-    area.value = area.value.replace(from, to);
+    for (const [from, to] of changes) {
+      if (!area.value.includes(from)) throw new Error(from);
+      area.value = area.value.replace(from, to);
+    }
     area.dispatchEvent(new Event("input"));
     document.getElementById("run").click();
     await ended();
     return verdicts();
   };
+  const exercise = async (name) => {
+    location.hash = `#example=teaching/${name}`;
+    await ended();
+  };
   await ended();
   const found = [verdicts()];
   answer("500");
-  found.push(verdicts());
+  found.push(said(0));
+  answer("75");
+  found.push(said(0));
   answer("600");
-  found.push(await change('kind = "droptail"', 'kind = "codel"'));
-  found.push(await change('kind = "codel"', 'kind = "fq-codel"'));
-  found.push(await change('rate = "2 Mbit/s"', 'rate = "3 Mbit/s"'));
-  location.hash = "#example=teaching/4_radio_losses";
-  await ended();
+  found.push(await change(['kind = "droptail"', 'kind = "codel"']));
+  found.push(await change(['kind = "codel"', 'kind = "fq-codel"'], ['rate = "2 Mbit/s"', 'rate = "3 Mbit/s"']), said(1));
+  await change(['rate = "3 Mbit/s"', 'rate = "2 Mbit/s"'], ['delay = "15 ms"', 'delay = "15 ms"\nloss = { model = "none" }']);
+  found.push(said(1));
+  found.push(await change(['loss = { model = "none" }', ""]));
+  found.push(await change(['kind = "fq-codel"', 'kind = "codel"'])); // what is solved remains so
+  await exercise("4_radio_losses");
   answer("670,5");
-  found.push(verdicts());
-  found.push(await change('classifier = "none"', 'classifier = "omniscient"'));
-  found.push(await change('classifier = "omniscient"', 'classifier = "zbs3"'));
-  found.push(await change('"4 %"', '"3 %"'));
+  found.push(await change(['classifier = "none"', 'classifier = "omniscient"']), said(1));
+  found.push(await change(['classifier = "omniscient"', 'classifier = "zbs3"'], ['delay = "30 ms"', 'delay = "30 ms" # as before']));
+  await exercise("7_handover");
+  answer("120");
+  found.push(said(0));
+  answer("130");
+  found.push(await change(['lead = "0 ms"', 'lead = "130 ms"']));
+  found.push(await change(["freeze = {}", 'freeze = { restart = "following" }']));
   report(found);
 });
 "##;
@@ -272,16 +287,125 @@ fn exercises_accept_what_is_right_and_nothing_else() {
     let Some(found) = reported(folder.path(), &html, ANSWERS, place, 1200, &[]) else { return };
     let expected = json!([
         [false, false],
-        [false, false],
+        "More than that.",
+        "Bits, not bytes.",
         [true, false],
+        [true, false],
+        "The question is about rate = \"2 Mbit/s\".",
+        "Without loss = { model = \"none\" }, please.",
+        [true, true],
         [true, true],
         [true, false],
-        [true, false],
-        [true, false],
+        "Without classifier = \"omniscient\", please.",
         [true, true],
-        [true, false],
+        "The last packet also crosses the wire before the queue.",
+        [true, true, false],
+        [true, true, true],
     ]);
     assert_eq!(found, expected);
+}
+
+/// Completes a text by keys, by the button and by a pointer, and reports what is proposed.
+const COMPLETE: &str = r##"
+addEventListener("load", async () => {
+  const element = (id) => document.getElementById(id);
+  await new Promise((done) => addEventListener("ended", done, { once: true }));
+  const [area, list] = [element("text"), element("proposals")];
+  const wait = (holds) => new Promise((done) => setInterval(() => holds() && done(), 20));
+  const place = (text) => {
+    area.value = text.replace("|", "");
+    area.focus();
+    area.setSelectionRange(text.indexOf("|"), text.indexOf("|"));
+    area.dispatchEvent(new Event("input"));
+  };
+  // True if the page took the key, and the browser does nothing with it.
+  const press = (key, more = {}) => !area.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+  const ask = async (text) => {
+    place(text);
+    press(" ", { ctrlKey: true });
+    await wait(() => !list.hidden);
+    return [...list.querySelectorAll("code")].map((each) => each.textContent);
+  };
+  const selected = () => [...list.querySelectorAll('[role="option"][aria-selected="true"]')];
+  const found = {};
+  found.keys = await ask('[[link]]\nname = "radio"\nra|\ndelay = "20 ms"\n');
+  const option = selected()[0];
+  found.active = [selected().length, area.getAttribute("aria-activedescendant") === option.id, document.activeElement.id];
+  found.named = [list.role ?? list.getAttribute("role"), list.getAttribute("aria-label"), area.getAttribute("aria-controls")];
+  found.enter = press("Enter");
+  found.text = [area.value, area.selectionStart, list.hidden, area.hasAttribute("aria-activedescendant")];
+  found.plain = press("Enter");
+  document.execCommand("undo");
+  found.undone = area.value;
+  // At the right end of the last line, where the list has to move.
+  const [lines, spaces] = ["\n".repeat(60), " ".repeat(60)];
+  place(`${lines}[[link]]\n${spaces}discipline = { kind = "|" }`);
+  area.scrollTop = area.scrollHeight;
+  await wait(() => element("lines").scrollTop > 0);
+  found.numbers = Math.abs(element("lines").scrollTop - area.scrollTop) < 1;
+  press(" ", { ctrlKey: true });
+  await wait(() => !list.hidden);
+  found.values = [...list.querySelectorAll("code")].map((each) => each.textContent);
+  press("ArrowDown");
+  found.second = selected()[0].querySelector("code").textContent;
+  press("ArrowUp");
+  press("ArrowUp");
+  found.last = [selected()[0] === list.lastChild, selected().length];
+  const { left, right, top, bottom } = list.getBoundingClientRect();
+  const around = element("editor").getBoundingClientRect();
+  found.inside = left >= 0 && right <= innerWidth && top >= around.top && bottom <= around.bottom;
+  found.fits = document.documentElement.scrollWidth <= innerWidth;
+  found.escape = [press("Escape"), list.hidden, area.value.trim().replace(spaces, "")];
+  // Typing selects among the proposals.
+  await ask("[[link]]\nd|");
+  area.setRangeText("el", area.selectionStart, area.selectionEnd, "end");
+  area.dispatchEvent(new Event("input"));
+  await wait(() => [...list.children].every((each) => each.textContent.startsWith("del")));
+  list.firstChild.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  found.clicked = area.value;
+  place("[si|");
+  element("seed").focus();
+  element("propose").click();
+  await wait(() => !list.hidden);
+  press("Enter");
+  found.table = [area.value, document.activeElement.id];
+  place("# nothing|");
+  press(" ", { ctrlKey: true });
+  await wait(() => element("hint").textContent.startsWith("Nothing"));
+  found.nothing = list.hidden;
+  await ask("[[link]]\nd|");
+  area.dispatchEvent(new Event("blur"));
+  found.left = list.hidden;
+  report(found);
+});
+"##;
+
+#[test]
+fn keys_and_values_are_completed_on_a_desk_and_on_a_phone() {
+    let Some(page) = page() else { return };
+    let html = fs::read_to_string(page.join("index.html")).expect("a page");
+    for width in [1400, 400] {
+        let folder = TempDir::new().expect("a folder");
+        let options = ["--window-size=1400,1000"];
+        let Some(found) = reported(folder.path(), &html, COMPLETE, "", width, &options) else { return };
+        assert_eq!(found["keys"], json!(["rate"]));
+        assert_eq!(found["active"], json!([1, true, "text"]));
+        assert_eq!(found["named"], json!(["listbox", "Proposals", "proposals"]));
+        assert_eq!((&found["enter"], &found["plain"]), (&json!(true), &json!(false)));
+        let text = "[[link]]\nname = \"radio\"\nrate = \ndelay = \"20 ms\"\n";
+        assert_eq!(found["text"], json!([text, 31, true, false]));
+        assert_eq!(found["undone"], json!(text.replace("rate = ", "ra")));
+        let kinds = ["codel", "droptail", "dualpi2", "fq-codel", "pie", "red"];
+        let values = kinds.map(|kind| format!("\"{kind}\""));
+        assert!(values.iter().all(|kind| found["values"].to_string().contains(&**kind)), "{found}");
+        assert_eq!((&found["second"], &found["last"]), (&found["values"][1], &json!([true, 1])));
+        assert_eq!(found["numbers"], json!(true), "the numbers are beside their lines");
+        assert_eq!((&found["inside"], &found["fits"]), (&json!(true), &json!(true)), "{found}");
+        assert_eq!(found["escape"], json!([true, true, "[[link]]\ndiscipline = { kind = \"\" }"]));
+        assert_eq!(found["clicked"], json!("[[link]]\ndelay = "));
+        assert_eq!(found["table"], json!(["[simulation]", "text"]));
+        assert_eq!((&found["nothing"], &found["left"]), (&json!(true), &json!(true)), "{found}");
+    }
 }
 
 /// Opens the page, waits until the browser keeps it, and opens it again when the server has gone.
