@@ -23,6 +23,7 @@ from urllib.parse import unquote, urlsplit
 import authority
 import compliance
 import nbformat
+import playground_links
 import validation
 from site_reference import write_reference
 
@@ -118,7 +119,7 @@ def stage(source: Path) -> None:
             text = relinked(path.read_text(encoding="utf-8"), path, links)
             if path.is_relative_to(ROOT / "papers"):
                 text = text.replace(reasons.MARK, reasons.table(reasons.read(path.parent)))
-            target.write_text(text, encoding="utf-8")
+            target.write_text(playground_links.linked(text, place), encoding="utf-8")
     reference = write_reference(ROOT / "python", source / "reference")
     index = source / "index.md"
     text = index.read_text(encoding="utf-8")
@@ -203,6 +204,8 @@ def broken(site: Path) -> list[str]:
             known = pages_.get(target)
             if not target.exists():
                 found.append(f"{path.relative_to(site)}: {link}: no such file")
+            elif target == site.resolve() / playground_links.PAGE:
+                continue  # behind `#` is a scenario
             elif parts.fragment and known is not None and unquote(parts.fragment) not in known.anchors:
                 found.append(f"{path.relative_to(site)}: {link}: no such anchor")
     return found
@@ -268,7 +271,7 @@ def main() -> int:
     if given.rust is None:
         found = [each for each in found if f" {RUST}/" not in each]
     if not has_playground:
-        found = [each for each in found if f" {PLAYGROUND}/" not in each]
+        found = [each for each in found if playground_links.PAGE not in each]
     print("\n".join(found) or f"site: {out / 'index.html'}")
     return 1 if found else 0
 

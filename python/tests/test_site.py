@@ -60,6 +60,13 @@ def test_links_of_built_pages_without_a_target_are_found(tmp_path: Path) -> None
     assert broken(tmp_path) == ["a.html: b.html#gone: no such anchor", "a.html: no.png: no such file"]
 
 
+def test_the_scenario_in_an_address_of_the_playground_is_no_anchor(tmp_path: Path) -> None:
+    (tmp_path / "playground").mkdir()
+    (tmp_path / "playground" / "index.html").write_text("<h1>Playground</h1>")
+    (tmp_path / "a.html").write_text('<a href="playground/index.html#toml=abc&amp;seed=1">x</a>')
+    assert broken(tmp_path) == []
+
+
 def test_the_reference_has_every_public_name(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     files = write_reference(ROOT / "python", tmp_path)
     # Docstrings whose sections cannot be read are reported.
