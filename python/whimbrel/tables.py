@@ -2,7 +2,9 @@
 
 `papers/KEY/tables.toml` defines the cells of each named table; in a page the table stands between `<!--
 results KEY NAME -->` and `<!-- end of results -->`. After `whimbrel reproduce KEY --out OUT`, `python -m
-whimbrel.tables OUT` writes all tables whose items are in OUT. A quick pass fills nothing.
+whimbrel.tables OUT` writes all tables whose items are in OUT, and records some of their first runs
+(`whimbrel._reproduce.first_runs`), which a test repeats. `--check` writes nothing, prints the cells that
+would change, and exits with 1 if there are any. A quick pass fills nothing.
 
 A cell is described by the entries of its table, its row and its column together; later ones take precedence:
 
@@ -26,17 +28,19 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from whimbrel._base import documents
-from whimbrel._reproduce import paper
-from whimbrel._reproduce.plan import read_plans
+from whimbrel._reproduce import first_runs, paper
+from whimbrel._reproduce.first_runs import FirstRun, Quoted
+from whimbrel._reproduce.plan import Plan, read_plans
 from whimbrel.errors import PaperError, WhimbrelError
 
 FILE = "tables.toml"
-_BLOCK = re.compile(r"<!-- results (\S+) (\S+) -->\n.*?<!-- end of results -->", re.DOTALL)
+_BLOCK = re.compile(r"<!-- results (\S+) (\S+) -->\n(.*?)<!-- end of results -->", re.DOTALL)
 _KEYS = {"head", "item", "row", "column", "metric", "digits", "printed", "scale", "interval"}
 
 Number = tuple[float, float, float | None, int]
@@ -123,7 +127,7 @@ def filled(
     """
 
     def one(found: re.Match[str]) -> str:
-        key, name = found.groups()
+        key, name, _ = found.groups()
         if (key, name) not in described:
             raise PaperError(f"a page has the table {name!r} of {key!r}, which {FILE} does not describe")
         table, have = described[key, name], known.get(key, {})
@@ -166,38 +170,147 @@ def _cell(each: Mapping[str, Any], known: Numbers) -> str:
     return f"{text} ({printed:,g})" if each.get("printed") and printed is not None else text
 
 
+def quoted(table: Mapping[str, Any], known: Numbers) -> list[Quoted]:
+    """The numbers that a table quotes, in its order."""
+    found = []
+    for line, (_, row) in enumerate(cells(table)):
+        for head, each in enumerate(row):
+            for one in _listed(each["row"]):
+                places = [(item, one, each["column"], each["metric"]) for item in _listed(each["item"])]
+                found += [Quoted(line, head, *place) for place in places if place in known][:1]
+    return found
+
+
+def differences(old: str, new: str) -> Iterator[str]:
+    """The cells by which two texts of a table differ: row, column, before and after.
+
+    Args:
+        old: in Markdown.
+        new: the same.
+    """
+    was, now = ([line.strip("|").split("|") for line in text.splitlines()] for text in (old, new))
+    if [row[0] for row in was] != [row[0] for row in now] or was[:2] != now[:2]:
+        yield "has other rows or columns"
+        return
+    for before, after in zip(was, now, strict=True):
+        for head, one, other in zip(was[0], before, after, strict=True):
+            if one != other:
+                yield f"{before[0].strip()}, {head.strip()}: was {one.strip()}, is {other.strip()}"
+
+
+class Block(NamedTuple):
+    """A table of a page.
+
+    Attributes:
+        key: of the paper.
+        name: of the table.
+        text: in Markdown.
+    """
+
+    key: str
+    name: str
+    text: str
+
+
+def blocks(text: str) -> list[Block]:
+    """The tables of a page, in order."""
+    return [Block(found[1], found[2], found[3].strip()) for found in _BLOCK.finditer(text)]
+
+
 def pages() -> list[Path]:
     """Files that may contain tables."""
     root = paper.directory().resolve()
     return [*sorted(root.glob("*/*.md")), *sorted((root.parent / "docs").glob("*.md"))]
 
 
+@dataclass(frozen=True)
+class _Made:
+    """The tables of a paper, and its results in their full form.
+
+    Attributes:
+        tables: descriptions by name.
+        plans: of the items that were made.
+        known: their numbers.
+        directory: of the results.
+    """
+
+    tables: Mapping[str, Mapping[str, Any]]
+    plans: Sequence[Plan]
+    known: Numbers
+    directory: Path
+
+    def has(self, name: str) -> bool:
+        """True if all items of a table were made."""
+        return items_of(self.tables[name]) <= {plan.item for plan in self.plans}
+
+
+def _made(key: str, plans: Sequence[Plan], directory: Path) -> _Made:
+    full = [plan for plan in plans if not plan.quick and (directory / f"{plan.item}.csv").is_file()]
+    known = numbers(directory, [plan.item for plan in full])
+    return _Made(read(paper.directory() / key), full, known, directory)
+
+
+def _record(key: str, made: _Made, texts: Mapping[str, str]) -> None:
+    """Writes the first runs of the tables that were made; the lines of other tables remain.
+
+    Args:
+        key: of the paper.
+        made: its results.
+        texts: its tables on pages, by name.
+    """
+    directory, items = paper.directory() / key, paper.load(key).items
+    recorded = first_runs.read(directory)
+    lines: list[FirstRun] = []
+    for name, table in made.tables.items():
+        if made.has(name):
+            asked = quoted(table, made.known)
+            lines += first_runs.made(name, texts[name], asked, items, made.plans, made.directory)
+        else:
+            lines += [line for line in recorded if line.table == name]
+    if lines != recorded:
+        first_runs.write(directory, lines)
+        print(f"written: {directory / first_runs.FILE}")
+
+
+def _check(olds: Iterable[Block], news: Iterable[Block], page: Path) -> Iterator[str]:
+    for (key, name, old), (_, _, new) in zip(olds, news, strict=True):
+        yield from (f"{page.name}: {key} {name}: {each}" for each in differences(old, new))
+
+
 def main(arguments: Sequence[str]) -> int:
-    """Writes all tables whose items are in a directory of results."""
-    if len(arguments) != 1:
-        print("usage: python -m whimbrel.tables OUT", file=sys.stderr)
+    """Writes or checks all tables whose items are in a directory of results."""
+    check = "--check" in arguments
+    others = [each for each in arguments if each != "--check"]
+    if len(others) != 1:
+        print("usage: python -m whimbrel.tables OUT [--check]", file=sys.stderr)
         return 2
-    out = Path(arguments[0])
-    described: dict[tuple[str, str], Mapping[str, Any]] = {}
-    known: dict[str, Numbers] = {}
+    out = Path(others[0])
     try:
-        for key in paper.known():
-            described |= {(key, name): table for name, table in read(paper.directory() / key).items()}
-            plans = read_plans(out).get(key, [])
-            full = [
-                plan.item for plan in plans if not plan.quick and (out / key / f"{plan.item}.csv").is_file()
-            ]
-            known[key] = numbers(out / key, full)
+        plans = read_plans(out)
+        made = {key: _made(key, plans.get(key, []), out / key) for key in paper.known()}
+        described = {(key, name): table for key, one in made.items() for name, table in one.tables.items()}
+        known = {key: one.known for key, one in made.items()}
+        texts: dict[str, dict[str, str]] = {key: {} for key in made}
+        different = 0
         for page in pages():
             text = page.read_text(encoding="utf-8")
             new = filled(text, described, known)
-            if new != text:
+            for block in blocks(new):
+                texts[block.key][block.name] = block.text
+            if check:
+                found = list(_check(blocks(text), blocks(new), page))
+                different += len(found)
+                print("".join(f"{each}\n" for each in found), end="")
+            elif new != text:
                 page.write_text(new, encoding="utf-8", newline="\n")
                 print(f"written: {page}")
+        if not check:
+            for key, one in made.items():
+                _record(key, one, texts[key])
     except (WhimbrelError, OSError) as error:
         print(f"tables: {error}", file=sys.stderr)
         return 1
-    return 0
+    return 1 if different else 0
 
 
 if __name__ == "__main__":
