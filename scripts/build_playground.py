@@ -51,7 +51,8 @@ def has_target() -> bool:
 def module() -> bytes:
     """The compiled module.
 
-    It has all sans-IO crates but `whimbrel-rtp`, which is built to show that it needs no operating system either.
+    The page has all sans-IO crates but `whimbrel-rtp`. The build of that one shows that it needs no operating
+    system either.
     """
     command = ["cargo", "build", "--quiet", "--profile", PROFILE, "--target", TARGET, "--lib"]
     subprocess.run([*command, "-p", "whimbrel-playground", "-p", "whimbrel-rtp"], cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""What decides two claims of the matrix that do not hold, changed alone."""
+"""One change each that decides a claim of the matrix which does not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides the claims on repair that do not hold, changed alone."""
+"""One change each that decides a claim on repair which does not hold."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use nix::libc;
 
-/// Reads the first `N` words of 32 bits of a socket's option, such as `SO_MEMINFO` or `TCP_INFO`. `None` if the
-/// kernel has fewer, as older ones and emulated ones do, where the getter of `nix` panics.
+/// Reads the first `N` words of 32 bits of a socket's option, such as `SO_MEMINFO` or `TCP_INFO`.
+///
+/// `None` if the kernel has fewer, as older and emulated ones do. The getter of `nix` panics there.
 #[expect(unsafe_code, reason = "no library accepts an option that is shorter than expected")]
 pub fn option_words<const N: usize>(socket: &impl AsFd, level: i32, name: i32) -> Option<[u32; N]> {
     let mut words = [0; N];

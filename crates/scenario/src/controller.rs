@@ -40,8 +40,8 @@ pub struct ControllerKeys {
     /// backoff (paper `winf`, equations 7 to 9); `xcp-winf` and `rcp-winf` only. `false` by default.
     #[serde(default)]
     pub collision_correction: Option<bool>,
-    /// `true` to reduce also the capacity that a station estimates as a sender by that share. The paper's text
-    /// names it, equation 9 does not. It needs `collision_correction`. `false` by default.
+    /// `true` to reduce the capacity as well: the paper's text names it, equation 9 does not. It needs
+    /// `collision_correction`. `false` by default.
     #[serde(default)]
     pub capacity_correction: Option<bool>,
     /// `true` to add DIFS, the mean of the smallest backoff, RTS, CTS and three SIFS to the time of each

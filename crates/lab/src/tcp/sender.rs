@@ -10,6 +10,7 @@ use whimbrel_control::window::{Window, WindowLaw};
 use whimbrel_units::{Duration, Instant};
 
 use super::config::{EcnMode, LossDetection, SackRecovery, TcpConfig, Variant};
+use super::ranges::ByteRange;
 use super::scoreboard::Scoreboard;
 use super::segment::{Flags, Segment};
 use super::transmissions::Transmissions;
@@ -303,7 +304,14 @@ impl TcpSender {
             Method::Selective => self.on_ack_with_scoreboard(now, segment),
             Method::Counter => self.on_ack_with_counter(now, segment),
             Method::Rack => self.on_ack_with_rack(now, segment),
-            Method::AtTheEnd => self.on_ack_of_one_segment(now, segment),
+            Method::AtTheEnd => {
+                self.timers.last_acknowledged = now;
+                self.measure(now, segment);
+                self.at_the_end.on_acknowledged(ByteRange::new(segment.seq, segment.ack));
+                self.unacknowledged = self.at_the_end.without_holes();
+                let pause = at_the_end::pause(&self.rtt);
+                self.timers.retransmission = (!self.is_finished()).then(|| now + pause);
+            }
         }
     }
 

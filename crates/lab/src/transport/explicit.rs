@@ -1,8 +1,8 @@
 //! Transports whose rates are allocated by routers: XCP, RCP and ABC.
 //!
-//! All of them are reliable by the simulated TCP with selective acknowledgements and timestamps; its window
-//! is set by the allocations that the receiver returns. RCP also repairs as the agent of its authors. A header for the routers lies between the IP header
-//! and the TCP header.
+//! All of them are reliable by the simulated TCP with selective acknowledgements and timestamps. Its window
+//! is set by the allocations that the receiver returns. RCP also repairs as the agent of its authors. Between
+//! the IP header and the TCP header lies one for the routers.
 
 mod control;
 mod ends;
@@ -112,9 +112,9 @@ pub enum Reliability {
     /// The simulated TCP's: losses are repaired at once, and data is delivered in order.
     #[default]
     Tcp,
-    /// As by the agent of RCP's authors for ns-2. Each packet is acknowledged by its number, and delivered when
-    /// it arrives, in any order. None is sent again before the application has ended and all of its data was
-    /// sent: the goodput of an endless source is the data of distinct packets.
+    /// As by the agent of RCP's authors for ns-2. Each packet is acknowledged by its number, and delivered in
+    /// the order of arrival. None is sent again before the application has ended and all data was sent. The
+    /// goodput of an endless source is the data of distinct packets.
     AtTheEnd,
 }
 

@@ -41,8 +41,8 @@ mod linux {
 
     use super::{TcpFigures, TcpStream};
 
-    /// Words of `tcp_info` up to `tcpi_total_retrans`. Kernels append fields: one that is older than the headers
-    /// of this build answers with fewer.
+    /// Words of `tcp_info` up to `tcpi_total_retrans`. Kernels append fields: an older one answers with fewer
+    /// than the headers of this build name.
     const WORDS: usize = offset_of!(tcp_info, tcpi_total_retrans) / 4 + 1;
 
     /// The kernel's figures of a connection.

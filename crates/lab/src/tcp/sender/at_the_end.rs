@@ -7,12 +7,10 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_units::{Duration, Instant};
+use whimbrel_control::window::rto::RttEstimator;
+use whimbrel_units::Duration;
 
-use super::TcpSender;
-use super::transmit::Choice;
 use crate::tcp::ranges::{ByteRange, RangeSet};
-use crate::tcp::segment::Segment;
 
 /// The smallest pause between two passes: in a network without delay two round-trip times are none.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -47,11 +45,34 @@ impl AtTheEnd {
     }
 
     /// Bytes of data that were sent and are acknowledged without a hole before them.
-    fn without_holes(&self) -> u64 {
+    pub(super) fn without_holes(&self) -> u64 {
         self.acknowledged.first().filter(|range| range.start == 0).map_or(0, |range| range.end)
     }
 
-    fn on_acknowledged(&mut self, range: ByteRange) {
+    /// The next data of the present pass that is not acknowledged, of the data below `high`.
+    pub(super) fn missing(&self, high: u64) -> Option<ByteRange> {
+        self.hole(self.position?, high)
+    }
+
+    /// Records a segment that is sent.
+    pub(super) fn on_sent(&mut self, range: ByteRange) {
+        if let Some(position) = &mut self.position {
+            *position = range.end;
+        }
+        self.outstanding.push_back(range);
+        self.in_network += range.length();
+    }
+
+    /// Nothing is in the network. If all data was sent, a pass through what is missing begins.
+    pub(super) fn on_silence(&mut self, all_was_sent: bool) {
+        self.outstanding.clear();
+        self.in_network = 0;
+        if all_was_sent {
+            self.position = Some(0);
+        }
+    }
+
+    pub(super) fn on_acknowledged(&mut self, range: ByteRange) {
         self.acknowledged.insert(range, |_| ());
         let Some(position) = self.outstanding.iter().position(|sent| sent.start == range.start) else {
             return;
@@ -62,57 +83,7 @@ impl AtTheEnd {
     }
 }
 
-impl TcpSender {
-    pub(super) fn choose_at_the_end(&mut self) -> Option<Choice> {
-        let room = self.congestion_window().min(self.receive_window());
-        let repeats = &self.at_the_end;
-        let choice = match self.new_data() {
-            Some(range) => Choice::New(range),
-            None => {
-                let hole = repeats.position.and_then(|position| repeats.hole(position, self.high));
-                let Some(hole) = hole else {
-                    self.window_used = false;
-                    return None;
-                };
-                Choice::Retransmission(self.cut(hole.start, hole.end))
-            }
-        };
-        (repeats.in_network + self.payload(choice.range()) <= room).then_some(choice)
-    }
-
-    /// Records a segment that is sent.
-    pub(super) fn note_outstanding(&mut self, now: Instant, range: ByteRange) {
-        let repeats = &mut self.at_the_end;
-        if let Some(position) = &mut repeats.position {
-            *position = range.end;
-        }
-        repeats.outstanding.push_back(range);
-        repeats.in_network += range.length();
-        self.await_acknowledgements(now);
-    }
-
-    pub(super) fn on_ack_of_one_segment(&mut self, now: Instant, segment: &Segment) {
-        self.timers.last_acknowledged = now;
-        self.measure(now, segment);
-        self.at_the_end.on_acknowledged(ByteRange::new(segment.seq, segment.ack));
-        self.unacknowledged = self.at_the_end.without_holes();
-        self.await_acknowledgements(now);
-    }
-
-    /// No acknowledgement for two round-trip times: nothing is in the network. If all data was sent, what is
-    /// missing is sent again.
-    pub(super) fn on_silence(&mut self) {
-        self.counts.timeouts += 1;
-        self.timers.retransmission = None;
-        self.at_the_end.outstanding.clear();
-        self.at_the_end.in_network = 0;
-        if self.stream.is_closed() && self.new_data().is_none() {
-            self.at_the_end.position = Some(0);
-        }
-    }
-
-    fn await_acknowledgements(&mut self, now: Instant) {
-        let pause = self.rtt.smoothed().map_or(self.rtt.rto(), |rtt| (rtt * 2).max(SHORTEST));
-        self.timers.retransmission = (!self.is_finished()).then(|| now + pause);
-    }
+/// Time without an acknowledgement after which nothing is in the network.
+pub(super) fn pause(rtt: &RttEstimator) -> Duration {
+    rtt.smoothed().map_or(rtt.rto(), |smoothed| (smoothed * 2).max(SHORTEST))
 }

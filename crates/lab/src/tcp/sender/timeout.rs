@@ -147,7 +147,10 @@ impl TcpSender {
     /// RFC 5681, Section 3.1 and RFC 6298, Sections 5.4 to 5.6.
     fn on_retransmission_timeout(&mut self, now: Instant) {
         if self.recovery.method == Method::AtTheEnd {
-            return self.on_silence();
+            self.counts.timeouts += 1;
+            self.timers.retransmission = None;
+            let end = self.stream.end_with_fin();
+            return self.at_the_end.on_silence(self.stream.is_closed() && self.high == end);
         }
         self.counts.timeouts += 1;
         let repeated =

@@ -3,14 +3,14 @@
 use whimbrel_units::Instant;
 
 use super::selective::NextSegment;
-use super::{Method, SenderPhase, TcpSender};
+use super::{Method, SenderPhase, TcpSender, at_the_end};
 use crate::tcp::config::{IdleRestart, LimitedTransmit};
 use crate::tcp::ranges::ByteRange;
 use crate::tcp::segment::{Flags, Segment};
 
 /// A segment that may go out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Choice {
+enum Choice {
     /// Data that was never sent, from SND.MAX on.
     New(ByteRange),
     /// Data from SND.NXT on that was sent before a timeout.
@@ -22,7 +22,7 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    pub(super) const fn range(self) -> ByteRange {
+    const fn range(self) -> ByteRange {
         let (Self::New(range) | Self::Again(range) | Self::Retransmission(range) | Self::Rescue(range)) =
             self;
         range
@@ -60,7 +60,14 @@ impl TcpSender {
         }
         match (self.recovery.method, self.recovery.phase) {
             (Method::Rack, phase) => self.choose_with_rack(now, phase),
-            (Method::AtTheEnd, _) => self.choose_at_the_end(),
+            (Method::AtTheEnd, _) => {
+                let hole = self.at_the_end.missing(self.high).map(|hole| self.cut(hole.start, hole.end));
+                let choice = hole.map(Choice::Retransmission).or_else(|| self.new_data().map(Choice::New));
+                self.window_used = choice.is_some();
+                // The receive window counts from the newest data: what is missing is not awaited.
+                let room = self.congestion_window().min(self.receive_window());
+                choice.filter(|it| self.at_the_end.in_network() + self.payload(it.range()) <= room)
+            }
             (Method::Selective, SenderPhase::Open) => {
                 // Until recovery begins, `pipe` is FlightSize less what has arrived, with limited transmit.
                 let early = self.config.recovery.limited_transmit != LimitedTransmit::Off;
@@ -225,7 +232,10 @@ impl TcpSender {
         };
         match self.recovery.method {
             Method::Rack => self.record_transmission(now, range, matches!(choice, Choice::New(_))),
-            Method::AtTheEnd => self.note_outstanding(now, range),
+            Method::AtTheEnd => {
+                self.at_the_end.on_sent(range);
+                self.timers.retransmission = Some(now + at_the_end::pause(&self.rtt));
+            }
             _ => {}
         }
         self.counts.segments += 1;
@@ -272,7 +282,7 @@ impl TcpSender {
     }
 
     /// A segment of data that was never sent, or a FIN.
-    pub(super) fn new_data(&self) -> Option<ByteRange> {
+    fn new_data(&self) -> Option<ByteRange> {
         let range = self.cut(self.high, self.stream.end_with_fin());
         if range.length() == 0 {
             return None;
@@ -296,7 +306,7 @@ impl TcpSender {
     }
 
     /// A segment from `start`, not beyond `end`. A FIN goes with the last byte.
-    pub(super) fn cut(&self, start: u64, end: u64) -> ByteRange {
+    fn cut(&self, start: u64, end: u64) -> ByteRange {
         let segment_end = start + u64::from(self.config.segment_size);
         let end = if segment_end >= self.stream.end() { end } else { segment_end.min(end) };
         ByteRange::new(start, end.max(start))
@@ -308,12 +318,12 @@ impl TcpSender {
     }
 
     /// Bytes of data in a range that may include a FIN.
-    pub(super) fn payload(&self, range: ByteRange) -> u64 {
+    fn payload(&self, range: ByteRange) -> u64 {
         range.below(self.stream.end())
     }
 
     /// `cwnd`, inflated, and with what limited transmit adds, in bytes.
-    pub(super) fn congestion_window(&self) -> u64 {
+    fn congestion_window(&self) -> u64 {
         let mut segments = self.window.cwnd + self.recovery.inflation;
         if self.recovery.early_duplicates > 0 {
             segments += f64::from(self.limited_transmit());
@@ -322,7 +332,7 @@ impl TcpSender {
     }
 
     /// The window that the receiver accepts and the configuration allows, in bytes.
-    pub(super) fn receive_window(&self) -> u64 {
+    fn receive_window(&self) -> u64 {
         match self.config.window.limit {
             Some(segments) => self.offered.min((segments * f64::from(self.config.segment_size)) as u64),
             None => self.offered,
