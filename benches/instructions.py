@@ -138,13 +138,14 @@ def main() -> int:
         message = "valgrind is not installed. Install it with: sudo apt-get install valgrind"
         print(f"missing: {message}" if required else f"skipped, because {message}", file=sys.stderr)
         return 1 if required else 0
-    # With the features of the Python package, which `make extension` has built with the same profile.
+    # With the features of the Python package, which .ci/run has built with the same profile: without
+    # optimisation at link time, which takes minutes.
     crates = ("python", "lab", "cell", "proto", "dtls", "repair")
     packages = [part for crate in crates for part in ("-p", f"whimbrel-{crate}")]
     examples = sorted({case.example for case in CASES.values()})
     wanted = [part for example in examples for part in ("--example", example)]
     build = ["cargo", "build", "--quiet", "--release", *packages, *wanted]
-    subprocess.run(build, cwd=ROOT, check=True)
+    subprocess.run(build, cwd=ROOT, check=True, env=os.environ | {"CARGO_PROFILE_RELEASE_LTO": "off"})
     programs = ROOT / "target" / "release" / "examples"
     compiler = subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True)
     counts = {case: count(programs, CASES[case]) for case in arguments.case or CASES}
