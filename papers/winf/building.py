@@ -90,13 +90,17 @@ def scenario(
     traffic: Load,
     mac: str,
     speed: float = 30.0,
+    is_corrected: bool | None = None,
     **more: Any,  # noqa: ANN401
 ) -> Scenario:
-    """The building with a maximum speed (0: the nodes stand), and other keys of the scenario."""
-    is_corrected = scheme.endswith(CORRECTED)
-    scheme = scheme.removesuffix(CORRECTED)
+    """The building with a maximum speed (0: the nodes stand), and other keys of the scenario.
+
+    With `is_corrected` the scenario says whether the available bandwidth is corrected for collisions.
+    """
     law = SCHEMES[scheme][0]
-    controller = {"controller": {"law": law, "collision_correction": True}} if is_corrected else {}
+    controller: dict[str, Any] = {}
+    if is_corrected is not None:
+        controller = {"controller": {"law": law, "collision_correction": is_corrected}}
     inside = {"layout": {"kind": "random", "area": list(INSIDE_M)}, "wifi": "air"}
     off = {"off": [[f"{time:g} s" for time in OFF_S]]}
     return Scenario(
@@ -176,6 +180,9 @@ FIG16 = Item(
 
 
 def _collisions(figure: str, scheme: str) -> Item:
+    def compared_scenario(row: str, column: str) -> Scenario:
+        return scenario(scheme, 20, HEAVY, NS2, float(row), is_corrected=column.endswith(CORRECTED))
+
     return Item(
         key=f"fig{figure}",
         title=f"{NAMES[scheme]} in the building with heavy flows, with and without the collision probability",
@@ -183,7 +190,7 @@ def _collisions(figure: str, scheme: str) -> Item:
         rows=["0", "100"],
         columns=[scheme, scheme + CORRECTED],
         metrics=METRICS,
-        scenario=lambda row, column: scenario(column, 20, HEAVY, NS2, float(row)),
+        scenario=compared_scenario,
         measure=lambda result, _row, _column: measure(result),
         precision=RUNS,
         quick=Quick(precision=Precision.exactly(2), rows=["100"], by_name=True),

@@ -20,6 +20,8 @@ WINDOW = 20
 LIMITED = frozenset({"tcp", "xcp"})
 """Transports whose agents in ns-2 have a largest window. The agent of RCP's authors has none."""
 EVERY = LIMITED | {"rcp"}
+_CHOSEN = {"window_limit", "reliability"}
+"""Keys of a flow that a choice replaces."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,17 @@ class Choice:
         averaging: of the capacity that rt-Winf infers.
         whole_cycle: true if it counts whole exchanges.
         waits: true if changes of routes wait as in ns-2.35.
+        repairs: true if RCP repairs losses as TCP does; otherwise at the end, as the agent of its authors.
+        corrects: true if available bandwidth and capacity are corrected for collisions, but in columns
+            without the correction.
     """
 
     limited: frozenset[str] = LIMITED
     averaging: str = "largest"
     whole_cycle: bool = False
     waits: bool = True
+    repairs: bool = True
+    corrects: bool = False
 
     def of(self, given: Scenario) -> Scenario:
         """The scenario under these choices, which replace its own."""
@@ -53,7 +60,11 @@ class Choice:
         made = dict(medium)
         law = dict(made.get("controller", {}))
         if str(law.get("law", "")).endswith("-winf"):
-            made["controller"] = {**law, "averaging": self.averaging, "whole_cycle": self.whole_cycle}
+            law |= {"averaging": self.averaging, "whole_cycle": self.whole_cycle}
+            law.pop("capacity_correction", None)
+            if self.corrects and law.setdefault("collision_correction", True):
+                law["capacity_correction"] = True
+            made["controller"] = law
         if "routing" in made:
             made["routing"] = DSDV_NS2 if self.waits else DSDV
         return made
@@ -62,9 +73,11 @@ class Choice:
         key = flow["transport"]
         if key not in EVERY:
             return dict(flow)
-        keys = {name: value for name, value in flow.get(key, {}).items() if name != "window_limit"}
+        keys = {name: value for name, value in flow.get(key, {}).items() if name not in _CHOSEN}
         if key in self.limited:
             keys["window_limit"] = WINDOW
+        if key == "rcp" and not self.repairs:
+            keys["reliability"] = "at-the-end"
         return {**flow, key: keys} if keys else {name: value for name, value in flow.items() if name != key}
 
 

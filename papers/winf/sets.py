@@ -1,14 +1,19 @@
 """The paper's claims under each set of the open choices that the paper does not name.
 
-The paper's items use `ns2`, the first one: what a reader of ns-2.35 runs. Each of the next five differs from
-it in one choice, and `today` in three: the smallest number of sets that shows the effect of each choice
-alone, and one in which several of them meet.
+The items of meshes, of ad hoc networks and of Figure 15 use `ns2`, the first one: what a reader of ns-2.35
+runs; all others have the choices of `today`, the last one. Each of the sets between them differs from `ns2`
+in one choice, and `today` in three: the smallest number of sets that shows the effect of each choice alone,
+and one in which several of them meet.
 
 - `unlimited`: no transport has a largest window; under `ns2` TCP and XCP have 20 packets.
 - `rcp-window`: RCP has one of 20 packets too.
+- `at-the-end`: RCP repeats nothing before the application has ended and all was sent, as the agent of its
+  authors for ns-2; under `ns2` it repairs losses as TCP does.
 - `latest`: rt-Winf takes the capacity from the latest exchange, which often carries an acknowledgement of a
   transport; under `ns2` from the latest exchange with the largest packet.
 - `cycle`: DIFS, backoff, RTS and CTS count in the capacity, as in equation 3; under `ns2` as in Figure 1.
+- `corrected`: available bandwidth and capacity of a sender are corrected for collisions. The text names both,
+  its equation 9 the first only; under `ns2` neither is, but in Figures 17 and 18, which compare.
 - `prompt`: changes of routes are advertised at once; under `ns2` they wait as in ns-2.35.
 - `today`: `unlimited`, `latest` and `prompt`.
 
@@ -31,33 +36,37 @@ from pathlib import Path
 from whimbrel import kinds, read_reproduction, sets
 from whimbrel.claims import Claim
 from whimbrel.paper import Item
-from whimbrel.papers.winf import adhoc, building, inference, mesh
-from whimbrel.papers.winf.choices import EVERY, TODAY, Choice
+from whimbrel.papers.winf import adhoc, building, choices, inference, mesh
+from whimbrel.papers.winf.choices import EVERY, Choice
 from whimbrel.sheet import Sheet
 from whimbrel.statistics import Precision
 
 USUAL = "ns2"
-"""The set of all other items."""
 CHOICES: Mapping[str, Choice] = {
+    USUAL: choices.USUAL,
     "unlimited": Choice(limited=frozenset()),
     "rcp-window": Choice(limited=EVERY),
+    "at-the-end": Choice(repairs=False),
     "latest": Choice(averaging="latest"),
     "cycle": Choice(whole_cycle=True),
+    "corrected": Choice(corrects=True),
     "prompt": Choice(waits=False),
-    "today": TODAY,
+    "today": choices.TODAY,
 }
 GOODPUT = "-goodput"
-NAMES = tuple(f"{name}{metric}" for metric in ("", GOODPUT) for name in (USUAL, *CHOICES))
-ROWS = {"fig15": ["10"]}
-"""Rows of the building that are simulated under the other sets."""
-KEYS = ("fig3", "fig10", "fig11", "grids", "fig12", "fig15")
+NAMES = tuple(f"{name}{metric}" for metric in ("", GOODPUT) for name in CHOICES)
+ROWS = {"fig15": ["10"], "fig17": ["100"], "fig18": ["100"]}
+"""Rows of the building under the sets; the claims on Figures 17 and 18 need no other."""
+USUAL_KEYS = ("fig10", "fig11", "grids", "fig12")
+"""Items that use `ns2` themselves, with all of their rows."""
+KEYS = ("fig3", "fig7", *USUAL_KEYS, "fig15", "fig17", "fig18")
 """Items with the MAC of ns-2 on which the paper has claims."""
 _ALL = {item.key: item for item in (*inference.ITEMS, *mesh.ITEMS, *adhoc.ITEMS, *building.ITEMS)}
 
 
 def _runs(key: str) -> int:
     """Runs of meshes and ad hoc networks, of the building, which takes longer, and of rt-Winf alone."""
-    return {"fig3": 2, "fig15": 3}.get(key, 5)
+    return {"fig3": 2, "fig7": 2, "fig15": 3, "fig17": 3, "fig18": 3}.get(key, 5)
 
 
 def _item(item: Item, name: str, choice: Choice) -> Item:
@@ -73,7 +82,17 @@ def _item(item: Item, name: str, choice: Choice) -> Item:
     )
 
 
-ITEMS = [_item(_ALL[key], name, choice) for key in KEYS for name, choice in CHOICES.items()]
+def item_of(key: str, name: str) -> str:
+    """The item of a figure under a set."""
+    return key if name == USUAL and key in USUAL_KEYS else f"{key}-{name}"
+
+
+ITEMS = [
+    _item(_ALL[key], name, choice)
+    for key in KEYS
+    for name, choice in CHOICES.items()
+    if item_of(key, name) != key
+]
 
 
 def _with_goodput(sheet: Sheet) -> Sheet:
@@ -92,11 +111,11 @@ def verdicts(claims: Sequence[Claim], made: Mapping[str, Sheet]) -> Mapping[str,
         claims: of the paper.
         made: sheets by item; claims on items that lack one of the sets are left out.
     """
-    keys = [key for key in KEYS if {key, *(f"{key}-{name}" for name in CHOICES)} <= set(made)]
+    keys = [key for key in KEYS if {item_of(key, name) for name in CHOICES} <= set(made)]
 
     def sheets(name: str) -> Mapping[str, Sheet]:
         choice = name.removesuffix(GOODPUT)
-        found = {key: made[key if choice == USUAL else f"{key}-{choice}"] for key in keys}
+        found = {key: made[item_of(key, choice)] for key in keys}
         return (
             {key: _with_goodput(sheet) for key, sheet in found.items()} if name.endswith(GOODPUT) else found
         )

@@ -59,9 +59,8 @@ def test_half_as_many_flows_as_nodes_in_ad_hoc_networks() -> None:
 
 @pytest.mark.parametrize("traffic", building.LOADS)
 def test_flows_of_the_building_last_as_long_and_are_those_of_table_1(traffic: building.Load) -> None:
-    documents = [
-        building.scenario(scheme, 10, traffic, STANDARD).document for scheme in ("tcp", "xcp-winf-corrected")
-    ]
+    corrected = building.scenario("xcp-winf", 10, traffic, STANDARD, is_corrected=True)
+    documents = [building.scenario("tcp", 10, traffic, STANDARD).document, corrected.document]
     times = [[(flow["from"], flow["to"], flow["start"]) for flow in doc["flow"]] for doc in documents]
     assert times[0] == times[1]
     assert len(times[0]) == 40
@@ -185,17 +184,42 @@ def test_a_choice_replaces_another_one() -> None:
 
 def test_every_set_has_its_own_items_and_no_two_are_alike() -> None:
     keys = {item.key for item in paper.load("winf").items}
-    assert {f"{key}-{name}" for key in sets.KEYS for name in sets.CHOICES} <= keys
+    assert {sets.item_of(key, name) for key in sets.KEYS for name in sets.CHOICES} <= keys
     # The standard's MAC is no choice of a reader of ns-2.
     standard = _item("fig10-standard").scenario("3", "tcp").document
     assert "window_limit" not in standard["flow"][0]["tcp"]
-    all_choices = [choices.USUAL, *sets.CHOICES.values()]
-    assert len(set(all_choices)) == len(all_choices)
+    assert len(set(sets.CHOICES.values())) == len(sets.CHOICES)
     assert _item("fig15-latest").rows == ["10"]
 
 
+def test_the_items_of_the_paper_have_the_usual_choices() -> None:
+    for key in sets.USUAL_KEYS:
+        item = _item(key)
+        for column in item.columns:
+            given = item.scenario(item.rows[0], column)
+            assert sets.CHOICES[sets.USUAL].of(given).document == given.document
+
+
+def test_rcp_alone_repairs_at_the_end_and_winf_alone_corrects() -> None:
+    def changed(name: str, scheme: str) -> bool:
+        plain = _item("fig10").scenario("3", scheme)
+        return sets.CHOICES[name].of(plain).document != plain.document
+
+    assert {scheme for scheme in SCHEMES if changed("at-the-end", scheme)} == {"rcp", "rcp-winf"}
+    assert {scheme for scheme in SCHEMES if changed("corrected", scheme)} == {"xcp-winf", "rcp-winf"}
+    laws = {
+        column: _item("fig18-corrected").scenario("100", column).document["wifi"][0]["controller"]
+        for column in _item("fig18").columns
+    }
+    assert not laws["rcp-winf"]["collision_correction"]
+    assert "capacity_correction" not in laws["rcp-winf"]
+    assert laws["rcp-winf-corrected"]["capacity_correction"]
+    rcp = _item("fig10-at-the-end").scenario("3", "rcp-winf").document["flow"][0]
+    assert rcp["rcp"] == {"winf": True, "reliability": "at-the-end"}
+
+
 def test_claims_are_checked_under_each_set_with_both_metrics() -> None:
-    names = [f"{key}{end}" for key in sets.KEYS for end in ("", *(f"-{name}" for name in sets.CHOICES))]
+    names = [sets.item_of(key, name) for key in sets.KEYS for name in sets.CHOICES]
     made = {}
     for key in names:
         item = _item(key)
