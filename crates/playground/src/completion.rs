@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::schema;
+use crate::schema::{self, Form};
 
 mod cursor;
 
@@ -67,9 +67,9 @@ fn tables(schema: &Value) -> Vec<Proposal> {
     let mut found = Vec::new();
     for (name, part) in schema::properties(schema, schema, &Known::new()) {
         let header = match schema::form(schema, part) {
-            "array" => format!("[[{name}]]"),
-            "object" => format!("[{name}]"),
-            _ => continue,
+            Some(Form::Tables) => format!("[[{name}]]"),
+            Some(Form::Table) => format!("[{name}]"),
+            None => continue,
         };
         found.push(Proposal { text: header, about: schema::about(part) });
     }
@@ -83,7 +83,7 @@ fn keys(schema: &Value, cursor: &Cursor) -> Vec<Proposal> {
         let known = cursor.known.last().cloned().unwrap_or_default();
         for (name, part) in schema::properties(schema, table, &known) {
             // A table that has a header of its own is not written as a key.
-            let is_table = cursor.path.is_empty() && schema::form(schema, part) != "";
+            let is_table = cursor.path.is_empty() && schema::form(schema, part).is_some();
             if !known.contains_key(name) && !is_table {
                 found.push(Proposal { text: name.to_owned(), about: schema::about(part) });
             }

@@ -81,8 +81,16 @@ pub(crate) fn at<'a>(
     places
 }
 
-/// `"array"` or `"object"` for a part that can be tables or a table only; otherwise nothing.
-pub(crate) fn form<'a>(schema: &'a Value, part: &'a Value) -> &'static str {
+/// The form of a value that is written with a header.
+pub(crate) enum Form {
+    /// A table.
+    Table,
+    /// A list of tables.
+    Tables,
+}
+
+/// The form of a part whose values are tables only; otherwise nothing.
+pub(crate) fn form<'a>(schema: &'a Value, part: &'a Value) -> Option<Form> {
     let (mut is_table, mut is_list, mut is_plain) = (false, false, false);
     each(schema, part, &mut |part| match part.get("type").and_then(Value::as_str) {
         Some("array") => is_list = true,
@@ -91,9 +99,9 @@ pub(crate) fn form<'a>(schema: &'a Value, part: &'a Value) -> &'static str {
         None => {}
     });
     match (is_list, is_table) {
-        (true, true) => "array",
-        (false, true) if !is_plain => "object",
-        _ => "",
+        (true, true) => Some(Form::Tables),
+        (false, true) if !is_plain => Some(Form::Table),
+        _ => None,
     }
 }
 
