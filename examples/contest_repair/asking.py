@@ -10,4 +10,4 @@ class Repairer:
         """The share of coded packets, and whether lost packets are repeated."""
         if feedback.budget_s > 1.5 * feedback.rtt_s:
             return 0.0, True
-        return min(8 * feedback.loss_rate, 1.0), False
+        return min(0.15 + 5 * feedback.loss_rate, 1.0), False

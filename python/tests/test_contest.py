@@ -405,11 +405,15 @@ def test_the_page_on_contests_says_what_happens(tmp_path: Path) -> None:
     page = ROOT / "docs" / "contest.md"
     shell = Shell(tmp_path, shortened={"--runs 3": "--runs 1"})
     shell.all_of(page)
-    assert len(shell.run) == 1
+    assert len(shell.run) == 2
     assert (tmp_path / "league" / "index.html").is_file()
-    example, solution = blocks(page, "python")
-    assert (EXAMPLES / "cautious.py").read_text().endswith(example)
-    done = subprocess.run(
-        [sys.executable, "-c", solution], capture_output=True, text=True, check=True, cwd=tmp_path
-    )
-    assert "at home a delay of 315 ms; by radio 0.70 of 4 Mbit/s" in done.stdout
+    assert (tmp_path / "repairs" / "index.html").is_file()
+    cautious, asking, *solutions = blocks(page, "python")
+    assert (EXAMPLES / "cautious.py").read_text().endswith(cautious)
+    assert (EXAMPLES.parent / "contest_repair" / "asking.py").read_text().endswith(asking)
+    said = [
+        subprocess.run([sys.executable, "-c", each], capture_output=True, text=True, check=True, cwd=tmp_path)
+        for each in solutions
+    ]
+    assert "at home a delay of 315 ms; by radio 0.70 of 4 Mbit/s" in said[0].stdout
+    assert "radio [1.0, True]: 0% of the frames missed, overhead 1.02" in said[1].stdout

@@ -48,18 +48,25 @@ def test_a_policy_decides_on_parity_and_repeats() -> None:
 
     assert total(half, "coded") == pytest.approx(0.5 * total(half, "sent"), rel=0.05)
     assert (total(half, "repeated"), total(asking, "coded")) == (0, 0)
-    # 3 % are lost, and repeats, too.
-    assert total(asking, "repeated") == pytest.approx(0.031 * total(asking, "sent"), rel=0.35)
-    assert flows.one("repair_overhead", flow="first") == pytest.approx(0.52, abs=0.04)
+    repaired = flows.one("repaired_datagrams", flow="second")
+    assert repaired > 5
+    assert total(asking, "repeated") == pytest.approx(repaired, abs=3)
+    # Coded packets are as long as the longest packets.
+    assert 0.5 < flows.one("repair_overhead", flow="first") < 0.7
     assert flows.one("repair_overhead", flow="second") < 0.06
     last = asking.seen[-1]
     assert len(asking.seen) == 160
-    assert (last.latency_s, last.step_s) == (0.15, 0.05)
+    assert (last.latency_s, last.step_s) == (pytest.approx(0.15), 0.05)
     assert 0.1 < last.budget_s <= last.latency_s
     assert last.rtt_s == pytest.approx(0.032, abs=0.004)
     assert last.rate > 600e3
-    assert last.loss_rate == pytest.approx(0.03, abs=0.015)
+    assert 0.005 < last.loss_rate < 0.05
     assert 1.0 <= last.burst_length < 1.2
+    # Before there is a connection.
+    first = asking.seen[0]
+    assert (first.budget_s, first.loss_rate, first.burst_length, first.sent) == (first.latency_s, 0.0, 1.0, 0)
+    assert math.isnan(first.rtt_s)
+    assert math.isnan(first.rate)
 
 
 def test_without_a_decision_nothing_is_repaired() -> None:
@@ -122,7 +129,7 @@ def test_a_policy_that_fails_repairs_nothing_from_then_on(answer: str, expected:
     assert str(reason).startswith(expected)
     assert other == ""
     assert result.flows.one("repaired_datagrams", flow="first") == 0
-    assert result.flows.one("received_packets", flow="first") > 500
+    assert result.flows.one("received_packets", flow="first") > 300
 
 
 def test_the_score_counts_frames_and_what_they_cost() -> None:

@@ -38,7 +38,7 @@ traffic = { kind = "cbr", rate = "1 Mbit/s" }
 def _run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of a run whose scenario is not there any more, under another name."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "walk.csv").write_text("0,2000000\n1,1500000\n")
+    (tmp_path / "walk.csv").write_text("time_s,rate_kbps\n0,2000\n1,1500\n")
     (tmp_path / "my").mkdir()
     (tmp_path / "my/a.toml").write_text(SCENARIO)
     words = ["run", "my/a.toml", "--seed", "7", "--set", "link.radio.delay=30 ms", "--out", "run", "--quiet"]
@@ -56,7 +56,8 @@ def test_a_run_is_packed_with_its_scenario(run: Path, capsys: pytest.CaptureFixt
     found = json.loads(capsys.readouterr().out)
     assert code == 0, found
     (claim,) = found["claims"]
-    assert claim["command"] == "whimbrel sweep results/run/scenario/run.json --quick --seed 7"
+    assert claim["command"].startswith("whimbrel sweep results/run/scenario/run.json ")
+    assert claim["command"].endswith(" --quick --seed 7")
 
 
 def test_a_run_that_its_scenario_does_not_give_is_not_packed(

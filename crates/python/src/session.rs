@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 use self_cell::self_cell;
 use whimbrel_control::media::External;
 use whimbrel_lab::transport::SenderEstimate;
-use whimbrel_lab::transport::repair::{Policy, RepairLayer};
+use whimbrel_lab::transport::repair::{Policy, RepairCounts, RepairLayer};
 use whimbrel_lab::{Plan, Run};
 use whimbrel_units::{DataRate, Instant};
 
@@ -175,22 +175,25 @@ impl Session {
     }
 
     /// The knowledge of the sending end of a repaired flow: times in seconds, shares, the rate in bit/s that
-    /// congestion control allows, and counters since the start.
+    /// congestion control allows, and counters since the start. Before the ends have agreed on repair there
+    /// are no losses, and no round-trip time.
     fn repair<'py>(&mut self, py: Python<'py>, flow: usize) -> PyResult<Bound<'py, PyDict>> {
         let (latency, counts, rate) = self.with_repair(flow, |repair, estimate| {
-            (repair.config().latency, repair.counts().unwrap_or_default(), estimate.allowed_rate)
+            (repair.config().latency, repair.counts(), estimate.allowed_rate)
         })?;
+        let known = |value: fn(&RepairCounts) -> f64, else_: f64| counts.as_ref().map_or(else_, value);
+        let sent = counts.map(|counts| counts.sent).unwrap_or_default();
         let fields = PyDict::new(py);
         fields.set_item("latency_s", latency.as_secs_f64())?;
-        fields.set_item("budget_s", counts.budget.as_secs_f64())?;
-        fields.set_item("rtt_s", counts.round_trip.as_secs_f64())?;
+        fields.set_item("budget_s", known(|counts| counts.budget.as_secs_f64(), latency.as_secs_f64()))?;
+        fields.set_item("rtt_s", known(|counts| counts.round_trip.as_secs_f64(), f64::NAN))?;
         fields.set_item("rate", rate)?;
-        fields.set_item("loss_rate", counts.loss)?;
-        fields.set_item("burst_length", counts.burst)?;
-        fields.set_item("sent", counts.sent.source)?;
-        fields.set_item("repeated", counts.sent.repeats)?;
-        fields.set_item("coded", counts.sent.parity + counts.sent.surplus)?;
-        fields.set_item("lost_frames", counts.sent.lost_frames)?;
+        fields.set_item("loss_rate", known(|counts| counts.loss, 0.0))?;
+        fields.set_item("burst_length", known(|counts| counts.burst, 1.0))?;
+        fields.set_item("sent", sent.source)?;
+        fields.set_item("repeated", sent.repeats)?;
+        fields.set_item("coded", sent.parity + sent.surplus)?;
+        fields.set_item("lost_frames", sent.lost_frames)?;
         Ok(fields)
     }
 

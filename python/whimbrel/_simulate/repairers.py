@@ -15,7 +15,7 @@ class RepairFeedback:
         step_s: time since the last decision.
         latency_s: the time that repair may use, from the fastest arrival to delivery.
         budget_s: what is left of it: the latency less the queueing delay of the path.
-        rtt_s: the round-trip time.
+        rtt_s: the round-trip time; NaN before the ends have agreed on repair.
         rate: the rate in bit/s that congestion control allows to data and repair; NaN before it has one.
         loss_rate: the share of packets that are lost without congestion, by the sender's model.
         burst_length: the packets that are lost in a row on average, by the same model.

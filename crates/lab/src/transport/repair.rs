@@ -5,7 +5,7 @@ mod viewer;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-pub use whimbrel_proto::repair::{Policy, RepairLayer};
+pub use whimbrel_proto::repair::{Policy, RepairCounts, RepairLayer};
 use whimbrel_scenario::ScenarioError;
 use whimbrel_scenario::quantity::Time;
 
