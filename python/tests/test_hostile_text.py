@@ -117,7 +117,7 @@ def _verify(folder: Path) -> list[list[str]]:
 def _contest(folder: Path) -> list[list[str]]:
     file = _text(folder / f"{HOSTILE}.py", "a")
     wrong = _text(folder / "wrong.py", f"raise ValueError({HOSTILE!r})")
-    words = ["contest", wrong, "--law", "gcc", "--network", str(CONTEST / "home.toml"), "--runs", "1"]
+    words = ["contest", wrong, "--reference", "gcc", "--network", str(CONTEST / "home.toml"), "--runs", "1"]
     return [["contest", file, file], [*words, "--out", str(folder / "contest")]]
 
 

@@ -62,7 +62,7 @@ VERBS: Mapping[str, Sequence[Verb]] = {
         ),
         Verb(
             "contest FILE.py...",
-            "congestion controls or repair policies of a class against each other",
+            "congestion controls or repair policies of a class in matches",
             "whimbrel.contest.command:main",
         ),
         Verb("model handover", "predict what a handover costs, by a paper's equations"),

@@ -124,7 +124,7 @@ fn old_frames_are_dropped_whole_when_the_rate_does_not_suffice() {
     assert_eq!(drain(&mut sender, at(170)), [Sent::Source(Esi(0))]);
     let lost: Vec<SenderEvent> = core::iter::from_fn(|| sender.poll_event()).collect();
     assert_eq!(lost, [SenderEvent::Lost { frame: 0 }, SenderEvent::Lost { frame: 1 }]);
-    assert_eq!(sender.counts().dropped_frames, 2);
+    assert_eq!((sender.counts().dropped_frames, sender.counts().lost_frames), (2, 2));
 }
 
 /// A rate of four fifths of the video's: four fifths of the frames are in time, and not all late by a little.
