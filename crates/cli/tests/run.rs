@@ -96,8 +96,8 @@ fn the_scenario_beside_the_tables_gives_them_again_elsewhere() {
     let (first, moved, again) =
         (path(&directory, "first"), path(&directory, "moved"), path(&directory, "again"));
     let scenario = path(&directory, "call.toml");
-    let written = "[variables]\nlatency = \"100 ms\"\n\n".to_owned()
-        + &fs::read_to_string(scenarios().join("repaired.toml")).expect("an example");
+    let written = fs::read_to_string(scenarios().join("repaired.toml")).expect("an example")
+        + "\n[variables]\nlatency = \"100 ms\"\n";
     let written = written.replacen("latency = \"150 ms\"", "latency = \"$latency\"", 1);
     fs::write(&scenario, written).expect("room");
     fs::copy(scenarios().join("clip.csv"), directory.path().join("clip.csv")).expect("room");
