@@ -103,17 +103,6 @@ UNRECORDED = {
     ("matrix", "base-stations"),
     ("reorder", "efficiency"),
     ("reorder", "table1"),
-    *(
-        ("repair", name)
-        for name in (
-            "budget-late",
-            "budget-three-late",
-            "channels-late",
-            "channels-overhead",
-            "guard-late",
-            "recorded-late",
-        )
-    ),
     ("winf", "mesh"),
     ("winf", "signals"),
 }
