@@ -100,7 +100,7 @@ enum Phase<E> {
     /// Both ends repair.
     Repairing(Box<Ends<E>>),
     /// The connection has ended: what the layer did.
-    Over(Option<RepairCounts>),
+    Over(Option<Box<RepairCounts>>),
 }
 
 /// The two ends of this side: of the data that it sends, and of the data that it receives.
@@ -135,7 +135,7 @@ impl<C: Transport> RepairLayer<C> {
     pub fn counts(&self) -> Option<RepairCounts> {
         match &self.phase {
             Phase::Repairing(ends) => Some(ends.counts()),
-            Phase::Over(counts) => *counts,
+            Phase::Over(counts) => counts.as_deref().copied(),
             Phase::Opening | Phase::Agreeing(_) | Phase::Plain => None,
         }
     }
@@ -265,7 +265,7 @@ impl<C: Transport> RepairLayer<C> {
                     ends.deliver(now + self.config.latency * 2, &mut self.events, C::deliver);
                     ends.waiting
                         .drop_all(|id| self.events.push_back(C::dropped(id, DropReason::ConnectionEnded)));
-                    self.phase = Phase::Over(Some(ends.counts()));
+                    self.phase = Phase::Over(Some(Box::new(ends.counts())));
                 }
                 Step::Classified(class) => ends.receiver.set_verdict(match class {
                     LossClass::Wireless => Cause::Radio,
