@@ -78,7 +78,7 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> dict[
         "long": long,
         "short": short,
         "help": _help(parser, action),
-        "is_required": action.required and not (positional and action.nargs == "?"),
+        "is_required": action.required and not (positional and action.nargs in ("?", "*")),
         "is_repeated": repeated,
         "is_path": action.type is Path,
     }
