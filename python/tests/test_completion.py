@@ -29,7 +29,7 @@ def test_commands_are_described_by_their_own_parsers() -> None:
     assert options["max-runs"]["help"].endswith("(default: 40)")
     # argparse says of an argument that may be repeated, or be absent, that it is required.
     required = {each["id"]: each["is_required"] for each in described["reproduce"]["arguments"]}
-    assert not required["paper"] and not required["items"]
+    assert (required["paper"], required["items"]) == (False, False)
     assert {each["name"] for each in described["quality"]["commands"]} == {"voice", "video", "talk", "frames"}
 
 
