@@ -169,12 +169,14 @@ fn recorded() -> BTreeMap<(String, String), f64> {
     sums.into_iter().map(|(cell, (sum, count))| (cell, sum / count)).collect()
 }
 
+/// Linux 6.1 has version 1 of BBR, this is version 3: at the short queue it retransmits 0.2 % of the segments,
+/// Linux's 2.1 %.
 #[test]
 fn the_throughput_is_within_a_tenth_of_linux() {
     let recorded = recorded();
     let mut faults = Vec::new();
     for path in ["drop-tail", "random-loss"] {
-        for law in ["reno", "cubic", "veno", "westwood"] {
+        for law in ["reno", "cubic", "veno", "westwood", "bbr"] {
             let linux = recorded[&(path.to_owned(), law.to_owned())];
             let ratio = emulated(law, path) / linux;
             if (ratio - 1.0).abs() >= 0.1 {
