@@ -310,7 +310,7 @@ fn keys_of_other_transports_and_kinds_are_refused() {
         (udp("", "whimbrel", "150 ms"), ["flow[0].repair.kind", "\"srt\""]),
         (
             text("", "repair = { latency = \"150 ms\", kind = \"rist\" }"),
-            ["flow[0].repair.kind", "\"whimbrel\", \"none\""],
+            ["flow[0].repair.kind", "\"whimbrel\", \"external\", \"none\""],
         ),
         (
             udp("", "rist", "150 ms").replace("\"rist\"", "\"rist\", overhead = 0.25"),
