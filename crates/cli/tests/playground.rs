@@ -263,7 +263,7 @@ addEventListener("load", async () => {
   await change(['rate = "3 Mbit/s"', 'rate = "2 Mbit/s"'], ['delay = "15 ms"', 'delay = "15 ms"\nloss = { model = "none" }']);
   found.push(said(1));
   found.push(await change(['loss = { model = "none" }', ""]));
-  found.push(await change(['kind = "fq-codel"', 'kind = "codel"'])); // what is solved remains so
+  found.push(await change(['kind = "fq-codel"', 'kind = "codel"'])); // a solved question stays solved
   await exercise("4_radio_losses");
   answer("670,5");
   found.push(await change(['classifier = "none"', 'classifier = "omniscient"']), said(1));

@@ -112,7 +112,7 @@ pub enum Reliability {
     /// The simulated TCP's: losses are repaired at once, and data is delivered in order.
     #[default]
     Tcp,
-    /// As by the agent of RCP's authors for ns-2. Each packet is acknowledged by its number, and delivered in
+    /// The agent of RCP's authors for ns-2. Each packet is acknowledged by its number, and delivered in
     /// the order of arrival. None is sent again before the application has ended and all data was sent. The
     /// goodput of an endless source is the data of distinct packets.
     AtTheEnd,

@@ -63,7 +63,7 @@ pub struct TcpSenderAgent {
     /// Bytes of a header between the IP header and the TCP header.
     shim_size: u32,
     segment_size: u32,
-    /// The sender is told when the application has ended.
+    /// `true` if the sender closes when the application ends.
     closes: bool,
     pub(in crate::transport) sender: TcpSender,
     source: TrafficSource,
