@@ -42,6 +42,22 @@ def test_files_are_found_under_their_names(base: Path, tmp_path: Path) -> None:
     assert there.digest() == scenario.digest()
 
 
+def test_strings_that_happen_to_name_files_are_no_files_of_a_scenario(base: Path) -> None:
+    secret = str(base / "near.txt")
+    scenario = Scenario(
+        {"title": secret, "node": [{"name": "near.txt"}], "sweep": {"title": [secret], "rate": [secret]}},
+        (f"title={secret}",),
+        base,
+    )
+    assert pack(scenario)[1] == {}
+    scenario = Scenario(
+        {"sweep": {"link.one.trace.file": ["near.txt"], "pair": [{"name": "top", "a.light": "../up.txt"}]}},
+        ("b.schedule=../../top.txt",),
+        base,
+    )
+    assert list(scenario.files()) == ["near.txt", "../up.txt", "../../top.txt"]
+
+
 def test_absolute_names_are_changed_everywhere(base: Path, tmp_path: Path) -> None:
     name = str(base / "near.txt")
     scenario = Scenario(

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 __version__: str
 
+FILE_KEYS: list[str]
+"""Keys of a scenario that name files."""
+
 def run(
     scenario: str,
     seed: int,

@@ -99,6 +99,11 @@ fn the_scenario_beside_the_tables_gives_them_again_elsewhere() {
     let written = fs::read_to_string(scenarios().join("repaired.toml")).expect("an example")
         + "\n[variables]\nlatency = \"100 ms\"\n";
     let written = written.replacen("latency = \"150 ms\"", "latency = \"$latency\"", 1);
+    // A title that is also a file's name.
+    let title = format!("title = \"{}\"", path(&directory, "private"));
+    let written = written.replacen("title = \"Repair within a latency budget\"", &title, 1);
+    assert!(written.contains(&title));
+    fs::write(path(&directory, "private"), "of the user").expect("room");
     fs::write(&scenario, written).expect("room");
     fs::copy(scenarios().join("clip.csv"), directory.path().join("clip.csv")).expect("room");
     // The other use of the variable is removed, and the file named twice.

@@ -49,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parquet::parquet, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add("FILE_KEYS", whimbrel_lab::scenario::FILE_KEYS)?;
     module.add("SocketError", module.py().get_type::<sockets::SocketError>())?;
     module.add_class::<sockets::SocketRuntime>()?;
     module.add_class::<sockets::PyProtection>()?;

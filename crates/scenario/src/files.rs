@@ -15,6 +15,9 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The most names of files that a message lists.
 const LISTED: usize = 20;
 
+/// Keys of a scenario that name files: no other is opened, or copied with a scenario.
+pub const FILE_KEYS: [&str; 3] = ["file", "schedule", "light"];
+
 /// Files in memory, by their paths without `.` and `..`.
 type Stored = BTreeMap<PathBuf, Arc<[u8]>>;
 
@@ -46,16 +49,17 @@ impl Files {
 
     /// Opens the file of that name, which `key` has.
     pub(crate) fn open(&self, key: &str, file: &Path) -> Result<Box<dyn Read>, ScenarioError> {
-        self.opened(file).map_err(|error| self.unreadable(key, file, &error))
+        self.opened(key, file).map_err(|error| self.unreadable(key, file, &error))
     }
 
     /// The text of the file of that name, which `key` has.
     pub(crate) fn read(&self, key: &str, file: &Path) -> Result<String, ScenarioError> {
-        let text = self.opened(file).and_then(|reader| text::read_from(reader, MAX_FILE_BYTES));
+        let text = self.opened(key, file).and_then(|reader| text::read_from(reader, MAX_FILE_BYTES));
         text.map_err(|error| self.unreadable(key, file, &error))
     }
 
-    fn opened(&self, file: &Path) -> io::Result<Box<dyn Read>> {
+    fn opened(&self, key: &str, file: &Path) -> io::Result<Box<dyn Read>> {
+        debug_assert!(names_file(key), "{key} is not one of the keys that name files");
         let path = self.base.join(file);
         match &self.stored {
             None => Ok(Box::new(File::open(path)?)),
@@ -71,6 +75,11 @@ impl Files {
         let expected = format!("a readable file ({}: {error})", self.base.join(file).display());
         ScenarioError::invalid(key, format!("\"{}\"", file.display()), expected)
     }
+}
+
+/// `true` if the last part of a key names a file, as in `link[0].trace.file`.
+fn names_file(key: &str) -> bool {
+    FILE_KEYS.contains(&key.rsplit('.').next().unwrap_or(key))
 }
 
 /// A path without `.` and `..`.

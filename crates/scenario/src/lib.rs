@@ -79,7 +79,7 @@ use serde::Deserialize;
 pub use decode::decode;
 pub use document::Document;
 pub use error::{Problem, ScenarioError};
-pub use files::Files;
+pub use files::{FILE_KEYS, Files};
 pub use flow::Flow;
 pub use handover::Handover;
 use host::Host;

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from whimbrel._base import documents, texts
+from whimbrel._base import compiled, documents, texts
 from whimbrel.errors import ScenarioError
 
 _MOST_BYTES = 16 << 20
@@ -106,13 +106,12 @@ class Scenario:
         return digest.hexdigest()
 
     def files(self) -> Iterator[str]:
-        """Files named by strings of the scenario, as given there: their content is a part of it."""
+        """Files named by the scenario, as given there: their content is a part of it."""
         return self._files(self.document)
 
     def _files(self, document: Mapping[str, Any]) -> Iterator[str]:
-        values = (override_value(override) for override in self.overrides)
-        for name in itertools.chain(_strings(document), *map(_strings, values)):
-            # Only the simulator knows which keys name files; any string that names one counts.
+        changes = {text.partition("=")[0].strip(): override_value(text) for text in self.overrides}
+        for name in itertools.chain(_file_names(document), _file_names(changes)):
             try:
                 if name and (self.base / name).is_file():
                     yield name
@@ -212,12 +211,14 @@ def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value
     raise ScenarioError(f"{value!r} is not a TOML value")
 
 
-def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any TOML value
+def _file_names(value: Any, key: str = "") -> Iterator[str]:  # noqa: ANN401 - any TOML value
+    """Strings at keys that name files, such as `file` and, in a sweep, `link[0].trace.file`."""
     if isinstance(value, str):
-        yield value
+        if key.rpartition(".")[2] in compiled.core().FILE_KEYS:
+            yield value
     elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
+        for name, item in value.items():
+            yield from _file_names(item, name)
     elif isinstance(value, Sequence):
         for item in value:
-            yield from _strings(item)
+            yield from _file_names(item, key)

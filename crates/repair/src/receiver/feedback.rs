@@ -22,10 +22,13 @@ use crate::wire::{AduHeader, Report};
 mod answers;
 mod copies;
 mod growth;
+mod silence;
 mod symbols;
+mod timers;
 
 use copies::Copies;
 use growth::Growth;
+use silence::Silence;
 pub(super) use symbols::Original;
 use symbols::{Arriving, Asking, Awaited, Gap, MOST_AWAITED};
 
@@ -40,9 +43,6 @@ const MANY: u32 = 64;
 const GROWTH: u64 = 8;
 /// Rare reports after the last arrival.
 const RARE: u8 = 4;
-/// Expected frames without any arrival, and time, after which nothing is expected any more.
-const MOST_SILENT: u32 = 32;
-const MOST_SILENCE: Duration = Duration::from_secs(2);
 /// Lost packets in a row after which the first arrival is reported at once, if more is missing.
 const LONG_GAP: i32 = 3;
 /// Frames after which a long time between frames has lost most of its weight.
@@ -97,9 +97,7 @@ pub(super) struct Feedback {
     rare_due: Option<Instant>,
     rare_left: u8,
     copies: Copies,
-    silent: u32,
-    /// When the first of them was due.
-    silent_from: Instant,
+    silence: Silence,
     last: Option<Instant>,
     since: u32,
     number: u8,
@@ -142,8 +140,7 @@ impl Feedback {
             rare_due: None,
             rare_left: 0,
             copies: Copies::default(),
-            silent: 0,
-            silent_from: Instant::ZERO,
+            silence: Silence::default(),
             last: None,
             since: 0,
             number: 0,
@@ -180,7 +177,8 @@ impl Feedback {
         misses_in_frame: bool,
     ) {
         let Original { esi, is_whole, header, before } = original;
-        let silent = core::mem::take(&mut self.silent);
+        let was_loss = self.silence.is_loss();
+        let silent = self.silence.end(esi == self.arrivals_end);
         if silent > 0 && esi == self.arrivals_end {
             self.note_irregularity(now, header.time);
         }
@@ -198,7 +196,8 @@ impl Feedback {
             }
             self.gaps.push_back(Gap { first: before, end: esi, noticed: now });
             let (from, interval, wait) =
-                (self.silent_from, self.expected_interval(), self.round_trip + self.margin());
+                (self.silence.from(), self.expected_interval(), self.round_trip + self.margin());
+            let silent = if was_loss { silent } else { 0 };
             let asked = (1..silent).map(|frame| from + interval * u64::from(frame));
             Awaited::remember_frames(&mut self.awaited, (before, esi), asked.map(|at| (at, at + wait)), now);
         }
@@ -239,7 +238,7 @@ impl Feedback {
         let step = self.arriving.map_or(0, |before| AduHeader::difference(time, before.time));
         let step = Duration::from_nanos(u64::try_from(step).unwrap_or(0));
         let late = step.saturating_sub(self.expected_interval());
-        let on_path = self.irregularity.wait() + (now - self.silent_from);
+        let on_path = self.irregularity.wait() + (now - self.silence.from());
         let left = self.latency.saturating_sub(self.round_trip);
         self.irregularity.raise((late + late / 4).min(self.latency * 2));
         self.irregularity.raise((on_path + on_path / 4).min(self.round_trip.min(left) / 4));
@@ -375,61 +374,6 @@ impl Feedback {
 
     fn report_at(&mut self, at: Instant) {
         self.now_due = Some(self.now_due.map_or(at, |due| due.min(at)));
-    }
-
-    /// Timers that have passed become reports. `misses` says whether symbols from the first to the last are
-    /// unknown.
-    pub(super) fn on_time(&mut self, now: Instant, misses: impl Fn(Esi, Esi) -> bool) {
-        let is_over = |due: &mut Option<Instant>| due.take_if(|due| *due <= now).is_some();
-        let tail = is_over(&mut self.tail_due);
-        let answer = is_over(&mut self.answer_due);
-        let rare = is_over(&mut self.rare_due) && self.rare_left > 0;
-        self.rare_left -= u8::from(rare);
-        let may_repeat = self.copies.take_due(now);
-        let frame = self.frame_due.is_some_and(|due| due <= now);
-        if frame {
-            self.silent += 1;
-            if self.silent == 1 {
-                self.silent_from = now;
-            }
-            self.ask(self.arrivals_end, self.arrivals_end, now);
-            // The next one is expected an interval later.
-            let interval = self.expected_interval();
-            let is_expected = self.silent < MOST_SILENT
-                && self.interval * u64::from(self.silent) < MOST_SILENCE
-                && !self.interval.is_zero();
-            self.frame_due = is_expected
-                .then(|| self.frame_due.unwrap_or(now).max(now.saturating_sub(interval)) + interval);
-        }
-        let (mut again, mut is_new) = (false, false);
-        let wait = self.round_trip + self.margin();
-        let (latency, interval, end) = (self.latency, self.interval, self.arrivals_end);
-        self.awaited.retain_mut(|awaited| {
-            if awaited.due > now {
-                return true;
-            }
-            // Symbols never sent have no deadline to pass.
-            if awaited.asked + latency < now {
-                return false;
-            }
-            let is_missing = misses(awaited.first, awaited.last);
-            again |= is_missing;
-            is_new |= is_missing && awaited.ask_again(now, end, wait, interval);
-            is_missing
-        });
-        if tail {
-            self.ask(self.tail.0, self.tail.1, now);
-        }
-        let repeats = may_repeat && self.awaited.iter().any(|awaited| misses(awaited.first, awaited.last));
-        if is_new {
-            self.copies.begin(now);
-        } else if repeats {
-            self.copies.go_on(now);
-        }
-        self.is_overdue |= tail || frame;
-        if answer || rare || again || repeats {
-            self.report_at(now);
-        }
     }
 
     /// A datagram of that many bytes arrived.

@@ -256,10 +256,10 @@ impl Flight {
     }
 
     /// `true` if a queue of the path took the last round from a frame whose end is sent now: without it there
-    /// is time for one.
+    /// is time for one. The round-trip time varies with the queue, so that its variation does not count.
     pub(super) fn queue_took_rounds(&self, now: Instant, frame: &Frame) -> bool {
         let without = (frame.captured + self.latency).saturating_since(now);
-        without >= self.round_trip.least + NOTICE + self.tolerance() && self.room(now, frame).0 == 0
+        without >= self.round_trip.least + NOTICE + TOLERANCE && self.room(now, frame).0 == 0
     }
 
     /// `true` if frames wait for the rate.

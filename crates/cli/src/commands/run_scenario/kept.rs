@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 use whimbrel_lab::Document;
+use whimbrel_lab::scenario::FILE_KEYS;
 
 /// Writes `scenario/run.json` below a directory, and the files that the scenario names below
 /// `scenario/files`. Relative names start in `base`.
@@ -22,27 +23,30 @@ pub(super) fn write(document: &Document, base: &Path, directory: &Path) -> anyho
     fs::write(folder.join("run.json"), serde_json::to_string_pretty(&scenario)? + "\n").with_context(context)
 }
 
-/// Replaces each string that names a file by the name of its copy, and lists both.
-///
-/// Only the transports know which of their keys name files: any string that names one counts.
+/// Replaces the names of files by those of their copies, and lists both.
 fn rename(value: &mut Value, base: &Path, files: &mut Vec<(PathBuf, String)>) {
     match value {
-        Value::String(name) if !name.is_empty() => {
-            let file = base.join(&*name);
-            if !file.is_file() {
-                return;
-            }
-            let known = files.iter().position(|(from, _)| *from == file);
-            let index = known.unwrap_or_else(|| {
-                let last = file.file_name().unwrap_or_default().to_string_lossy();
-                let copy = format!("files/{}-{last}", files.len());
-                files.push((file, copy));
-                files.len() - 1
-            });
-            name.clone_from(&files[index].1);
-        }
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, base, files)),
-        Value::Object(table) => table.iter_mut().for_each(|(_, item)| rename(item, base, files)),
+        Value::Object(table) => {
+            for (key, item) in table {
+                match item {
+                    Value::String(name) if FILE_KEYS.contains(&key.as_str()) => copied(name, base, files),
+                    _ => rename(item, base, files),
+                }
+            }
+        }
         _ => {}
     }
+}
+
+fn copied(name: &mut String, base: &Path, files: &mut Vec<(PathBuf, String)>) {
+    let file = base.join(&*name);
+    let known = files.iter().position(|(from, _)| *from == file);
+    let index = known.unwrap_or_else(|| {
+        let last = file.file_name().unwrap_or_default().to_string_lossy();
+        let copy = format!("files/{}-{last}", files.len());
+        files.push((file, copy));
+        files.len() - 1
+    });
+    name.clone_from(&files[index].1);
 }
