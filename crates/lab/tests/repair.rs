@@ -224,6 +224,31 @@ fn without_losses_repair_costs_its_headers_and_no_frame() {
     assert!(number(flows, "repair_overhead") < 0.03, "{}", number(flows, "repair_overhead"));
 }
 
+/// Nothing is lost where the rate falls below the video's: packets that are overdue are late, and a round that
+/// the queue took away comes back with its end.
+#[test]
+fn where_the_rate_falls_nothing_is_repaired() {
+    let dips = std::env::temp_dir().join(format!("whimbrel-dips-{}.csv", std::process::id()));
+    std::fs::write(&dips, "time_s,rate_kbps\n0,3000\n3,150\n4,400\n5,3000\n8,500\n9,3000\n").expect("room");
+    let link = format!(
+        "queue = \"300 packets\"\nreverse = {{ rate = \"20 Mbit/s\" }}\ntrace = {{ file = \"{}\", format = \"rate\" }}",
+        dips.display()
+    );
+    let over = |repair: &str| {
+        let text = text(&link, repair).replace("rate = \"20 Mbit/s\"\n", "");
+        let record = record(&text.replace("classifier = \"spike\"", "classifier = \"standing\""));
+        record.table("flows").expect("flows").clone()
+    };
+    let without = over("repair = { latency = \"120 ms\", kind = \"none\" }");
+    let with = over("repair = { latency = \"120 ms\" }");
+    assert_eq!((number(&without, "lost_queue"), number(&with, "lost_queue")), (0.0, 0.0));
+    let overhead = number(&with, "repair_overhead");
+    assert!(overhead < 0.03, "{overhead}: headers alone are 0.017");
+    let late = |flows: &Table| 1.0 - number(flows, "frames_in_time") / number(flows, "frames");
+    assert!(late(&without) > 0.1, "the path is too good: {}", late(&without));
+    assert!(late(&with) < late(&without) + 0.01, "{} {}", late(&with), late(&without));
+}
+
 #[test]
 fn a_frame_with_a_short_datagram_is_whole() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -24,3 +24,28 @@ fn reports_are_repeated_only_as_far_as_arrivals_pay_for_that() {
     let reports = receiver.counts().reports;
     assert!(reports <= most && reports > frames / 2, "{reports} reports, {most} at most");
 }
+
+/// The end of every sixth frame is late, ten times, and lost from then on.
+#[test]
+fn packets_that_were_late_three_times_are_awaited() {
+    let mut receiver = Receiver::new(ReceiverConfig::new(160, LATENCY));
+    let mut overdue = [0, 0];
+    for (n, (sent, packet)) in packets(120).into_iter().enumerate() {
+        let (frame, is_end) = (n / 3, n % 18 == 17);
+        let (is_late, is_lost) = (is_end && frame < 60, is_end && frame >= 60);
+        let arrival = sent + if is_late { 15 } else { 0 };
+        for now in [at(sent), at(arrival)] {
+            receiver.handle_timeout(now);
+            while let Some(report) = reported(&mut receiver, now) {
+                overdue[usize::from(frame > 60)] += u32::from(report.is_overdue);
+            }
+        }
+        if !is_lost {
+            receiver.handle_packet(at(arrival), &packet).unwrap();
+        }
+        delivered(&mut receiver, at(arrival));
+    }
+    assert_eq!(overdue[0], 3, "late");
+    // Three of the ten that were lost show that time is a sign again, and nothing follows the last.
+    assert_eq!(overdue[1], 6, "lost");
+}
