@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.repair import elsewhere, recorded
@@ -27,6 +28,18 @@ DIFFERENCES: Mapping[str, Scheme] = {
     )
 }
 """The first has everything; each of the others changes one thing, the last two congestion control as well."""
+LATER = "Whimbrel, after 30 s"
+LAST_HOP = ("WLH", "WLH, a TCP")
+HEADERS: Mapping[str, Scheme] = {
+    scheme.title: scheme
+    for scheme in (
+        SCHEMES[OURS],
+        Scheme("Whimbrel's headers", "external", SCHEMES[OURS].keys),
+        Scheme("CCID 3, no repair", "none", UNREPAIRED["standing"].keys),
+        SCHEMES["none"],
+    )
+}
+"""Headers alone are repair as a program sets it that asks for nothing."""
 REPEATS: Mapping[str, Scheme] = {SCHEMES["nack"].title: SCHEMES["nack"]}
 HAIRPIN: Mapping[str, Scheme] = {SCHEMES["hairpin"].title: SCHEMES["hairpin"]}
 
@@ -40,6 +53,7 @@ def _item(
     column_label: str,
     measured: Callable[[Result, str, str], Mapping[str, float]] = measure,
     metrics: Sequence[Metric] = METRICS,
+    runs: int = 6,
 ) -> Item:
     return Item(
         key=key,
@@ -50,7 +64,7 @@ def _item(
         metrics=list(metrics),
         scenario=lambda row, column: at(schemes[row], column),
         measure=measured,
-        precision=Precision.exactly(6),
+        precision=Precision.exactly(runs),
         quick=Quick(precision=Precision.exactly(2), by_name=True),
         is_drawn=False,
         row_label="Scheme",
@@ -62,6 +76,11 @@ def _round_trip(scheme: Scheme, column: str) -> Scenario:
     return scenario(scheme, "8 %", float(column), BUDGET_MS)
 
 
+def _last_hop(scheme: Scheme, column: str) -> Scenario:
+    made = elsewhere.scenario(scheme, column)
+    return made.changed("simulation.warm_up=30 s") if scheme.title == LATER else made
+
+
 def _fades(scheme: Scheme, column: str) -> Scenario:
     return scenario(scheme, "fades", 50.0, float(column)).changed("simulation.duration=300 s")
 
@@ -69,21 +88,23 @@ def _fades(scheme: Scheme, column: str) -> Scenario:
 ITEMS = [
     _item(
         "networks-causes",
-        "The networks of paper lda: repair, loss differentiation, congestion control",
-        DIFFERENCES,
-        elsewhere.SHARED,
-        elsewhere.scenario,
+        "The last hop of paper lda: repair, loss differentiation, congestion control, and the start",
+        {**DIFFERENCES, LATER: replace(SCHEMES[OURS], title=LATER)},
+        LAST_HOP,
+        _last_hop,
         "Network",
         elsewhere.measured,
         [*METRICS, OTHERS],
+        runs=20,
     ),
     _item(
         "recorded-causes",
-        "LTE, driving: repair, loss differentiation, congestion control",
-        DIFFERENCES,
-        ["LTE, driving"],
+        "Recorded cellular network, walking: headers, congestion control",
+        HEADERS,
+        ["cellular, walking"],
         recorded.scenario,
         "Network",
+        runs=40,
     ),
     _item(
         "budget-edge",

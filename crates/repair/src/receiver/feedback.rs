@@ -2,7 +2,8 @@
 //!
 //! - At the first arrival after a loss in an earlier frame, and at the end of a frame that lost packets;
 //!   after the time by which the path was seen to reorder packets.
-//! - By time: when the rest of a frame, or the next frame, should have arrived.
+//! - By time: when the rest of a frame, or the next frame, should have arrived; not where packets that were
+//!   overdue have turned out to be late rather than lost, as where the rate of the path falls.
 //! - When an answer is complete and more is missing, or when it should be: one round trip after the report.
 //! - At the beginning of a frame if the delay has grown: encoders have to send less.
 //! - Otherwise rarely, for the sender's estimates, and a few times after the last arrival.
