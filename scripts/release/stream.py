@@ -53,7 +53,7 @@ def carry(command: Sequence[str]) -> Carried:
 
 
 def attempt(command: Sequence[str]) -> Carried:
-    """The stream, whatever arrives of it.
+    """The stream, with any number of arrivals.
 
     Raises:
         TimeoutError: nothing arrives.

@@ -224,8 +224,8 @@ fn without_losses_repair_costs_its_headers_and_no_frame() {
     assert!(number(flows, "repair_overhead") < 0.03, "{}", number(flows, "repair_overhead"));
 }
 
-/// Nothing is lost where the rate falls below the video's: packets that are overdue are late, and a round that
-/// the queue took away comes back with its end.
+/// The rate falls below the video's, and nothing is lost: overdue packets are late, and a round that the queue
+/// takes comes back.
 #[test]
 fn where_the_rate_falls_nothing_is_repaired() {
     let dips = std::env::temp_dir().join(format!("whimbrel-dips-{}.csv", std::process::id()));

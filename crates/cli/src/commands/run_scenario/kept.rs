@@ -23,7 +23,7 @@ pub(super) fn write(document: &Document, base: &Path, directory: &Path) -> anyho
     fs::write(folder.join("run.json"), serde_json::to_string_pretty(&scenario)? + "\n").with_context(context)
 }
 
-/// Replaces the names of files by those of their copies, and lists both.
+/// Replaces the names of files by the names of their copies, and lists both.
 fn rename(value: &mut Value, base: &Path, files: &mut Vec<(PathBuf, String)>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| rename(item, base, files)),

@@ -9,8 +9,8 @@ const TRUSTED: f64 = 0.5;
 
 /// The time since the newest arrival, in expected arrivals, and how earlier such times ended.
 ///
-/// Where the rate of a path falls, every packet is overdue and none is lost. Repeats of them would make the
-/// queue longer that delays them: on recorded rates of 5G they were 8 % of the data.
+/// If the rate of a path falls, every packet is overdue and none is lost. Repeats would make the queue longer
+/// that delays them: on recorded rates of 5G they were 8 % of the data.
 #[derive(Debug)]
 pub(super) struct Silence {
     /// Frames that were expected in vain.
@@ -24,7 +24,7 @@ pub(super) struct Silence {
 }
 
 impl Default for Silence {
-    /// What is overdue counts as lost until arrivals show otherwise.
+    /// An overdue packet counts as lost until arrivals show otherwise.
     fn default() -> Self {
         Self { frames: 0, from: Instant::ZERO, is_overdue: false, lost: 1.0 }
     }
