@@ -224,8 +224,7 @@ fn without_losses_repair_costs_its_headers_and_no_frame() {
     assert!(number(flows, "repair_overhead") < 0.03, "{}", number(flows, "repair_overhead"));
 }
 
-/// The rate falls below the video's, and nothing is lost: overdue packets are late, and a round that the queue
-/// takes comes back.
+/// The rate falls below the rate of the video, and nothing is lost: overdue packets are late.
 #[test]
 fn where_the_rate_falls_nothing_is_repaired() {
     let dips = std::env::temp_dir().join(format!("whimbrel-dips-{}.csv", std::process::id()));
