@@ -80,7 +80,7 @@ def test_a_run_that_its_scenario_does_not_give_is_not_packed(
     assert f"{kept}: simulation.seed is None, expected a whole number" in changed()
     # A file of this machine that the run did not keep.
     Path("secret.csv").write_text("0,1\n")
-    kept.write_text(json.dumps({**scenario, "title": "../../secret.csv"}))
+    kept.write_text(json.dumps({**scenario, "trace": {"file": "../../secret.csv"}}))
     assert f"{kept} names '../../secret.csv'" in refused()
     kept.unlink()
     assert "mine has the tables of a run without its scenario, scenario/run.json" in refused()

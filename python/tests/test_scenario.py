@@ -134,7 +134,7 @@ def test_values_survive_toml(value: object) -> None:
 def test_a_combination_of_a_sweep_does_not_depend_on_the_files_of_others(tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("0")
-    swept = Scenario({"sweep": {"link.radio.trace": ["a.csv", "b.csv"]}}, base=tmp_path)
+    swept = Scenario({"sweep": {"link.radio.trace.file": ["a.csv", "b.csv"]}}, base=tmp_path)
     before = [scenario.digest() for _, scenario in swept.sweep()]
     (tmp_path / "b.csv").write_text("1")
     after = [scenario.digest() for _, scenario in swept.sweep()]

@@ -18,7 +18,7 @@ class FakeCore(SimpleNamespace):
     """Replaces the compiled part: a number per run, from scenario and seed alone."""
 
     def __init__(self) -> None:
-        super().__init__(__file__=__file__)
+        super().__init__(__file__=__file__, FILE_KEYS=_core.FILE_KEYS)
         self.calls: list[tuple[dict[str, Any], int, list[str]]] = []
 
     def quantity(self, kind: str, text: str) -> float:
