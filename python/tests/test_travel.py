@@ -58,6 +58,16 @@ def test_strings_that_happen_to_name_files_are_no_files_of_a_scenario(base: Path
     assert list(scenario.files()) == ["near.txt", "../up.txt", "../../top.txt"]
 
 
+def test_a_variable_is_a_file_where_a_key_of_files_uses_it(base: Path) -> None:
+    variables = {"walk": "near.txt", "file": str(base / "sub/deep.txt"), "road": {"file": "../up.txt"}}
+    scenario = Scenario(
+        {"variables": variables, "title": "$file", "a": {"file": "$walk"}, "b": "$road"}, base=base
+    )
+    assert list(scenario.files()) == ["near.txt", "../up.txt"]
+    swept = scenario.changed("variables.walk=../../top.txt")
+    assert list(swept.files()) == ["near.txt", "../up.txt", "../../top.txt"]
+
+
 def test_absolute_names_are_changed_everywhere(base: Path, tmp_path: Path) -> None:
     name = str(base / "near.txt")
     scenario = Scenario(

@@ -111,7 +111,13 @@ class Scenario:
 
     def _files(self, document: Mapping[str, Any]) -> Iterator[str]:
         changes = {text.partition("=")[0].strip(): override_value(text) for text in self.overrides}
-        for name in itertools.chain(_file_names(document), _file_names(changes)):
+        strings = [*_strings(document), *_strings(changes)]
+        named = [text for key, text in strings if key[-1] in compiled.core().FILE_KEYS]
+        used = {name.removeprefix("$") for name in named if name.startswith("$")}
+        for key, name in strings:
+            is_variable = key[-2:-1] == ["variables"]
+            if key[-1] not in (used if is_variable else compiled.core().FILE_KEYS):
+                continue
             try:
                 if name and (self.base / name).is_file():
                     yield name
@@ -211,14 +217,13 @@ def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value
     raise ScenarioError(f"{value!r} is not a TOML value")
 
 
-def _file_names(value: Any, key: str = "") -> Iterator[str]:  # noqa: ANN401 - any TOML value
-    """Strings at keys that name files, such as `file` and, in a sweep, `link[0].trace.file`."""
+def _strings(value: Any, key: Sequence[str] = ("",)) -> Iterator[tuple[list[str], str]]:  # noqa: ANN401
+    """Strings of a TOML value, and the parts of their keys. A key of a sweep has dots: `link[0].trace.file`."""
     if isinstance(value, str):
-        if key.rpartition(".")[2] in compiled.core().FILE_KEYS:
-            yield value
+        yield list(key), value
     elif isinstance(value, Mapping):
         for name, item in value.items():
-            yield from _file_names(item, name)
+            yield from _strings(item, [*key, *str(name).split(".")])
     elif isinstance(value, Sequence):
         for item in value:
-            yield from _file_names(item, key)
+            yield from _strings(item, key)
