@@ -218,7 +218,7 @@ def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value
 
 
 def _strings(value: Any, key: Sequence[str] = ("",)) -> Iterator[tuple[list[str], str]]:  # noqa: ANN401
-    """Strings of a TOML value, and the parts of their keys. A key of a sweep has dots: `link[0].trace.file`."""
+    """Strings of a TOML value, and the parts of their keys; keys of a sweep have dots."""
     if isinstance(value, str):
         yield list(key), value
     elif isinstance(value, Mapping):

@@ -9,8 +9,10 @@ const TRUSTED: f64 = 0.5;
 
 /// The time since the newest arrival, in expected arrivals, and how earlier such times ended.
 ///
-/// If the rate of a path falls, packets are late and none is lost. Repeats lengthen the queue that delays them.
-/// On recorded 5G rates they add 8 % to the data (`TRUSTED` below 0, `whimbrel reproduce repair recorded`).
+/// If the rate of a path falls, packets are late and none is lost.
+/// Repeats lengthen the queue that delays them.
+/// On recorded 5G rates they add 8 % to the data.
+/// `whimbrel reproduce repair recorded` shows it with `TRUSTED` at 0.
 #[derive(Debug)]
 pub(super) struct Silence {
     /// Frames that were expected in vain.
