@@ -14,19 +14,17 @@ from pathlib import Path
 import pytest
 from shell_blocks import ROOT, Shell, blocks, commands
 
+from whimbrel._reproduce import paper
+
 DOCS = ROOT / "docs"
 WHIMBREL = [sys.executable, "-m", "whimbrel"]
 WAIT_S = 60
 QUICK = {
-    # The papers' own tests cover ten seeds and a hundred minutes.
-    r"^(whimbrel reproduce (?:(?!--quick|--list).)*?)( *#.*)?$": r"\1 --quick",
     r"--max-runs \d+": "--max-runs 2",
     r"iperf3 -c server --time 30": "iperf3 -c server --time 1",
     # The reader's folder of papers is not the package's.
     r"^(whimbrel reproduce --list)(?= +# now)": r"\1 --papers papers",
     r"^(whimbrel reproduce square --quick) {5,}": r"\1 --papers papers ",
-    # Mobile nodes take minutes even once.
-    r"winf fig10 fig15": "winf fig3",
     # Ten networks, in real time: two runs of a second of one of them decide nothing.
     r"RUNS=5 (sh \S+ \S+ \w+)": r"RUNS=2 TIME=1s \1 fibre",
     r"--fail-on worse": "--fail-on never",
@@ -50,20 +48,17 @@ ELSEWHERE = (
     r"^python3 -m venv",
 )
 """Commands of the build, of other programs, and of tests of their own."""
-# Whole papers, their sets, and the items of all but one: the papers have tests of their own.
-LONG = (
+# The papers have tests of their own, which run every item; one command shows that they are run as printed.
+OF_PAPERS = (
     r"^python -m whimbrel\.papers\.\w+\.sets ",
-    r"^whimbrel reproduce (?!matrix --quick|square)\w+( --quick)?( *#.*)?$",
-    r"reproduce (freeze|confront)",
-    r"air-today|wifi-today|base-stations",
+    r"^whimbrel reproduce (?!square|--|lda table2 --quick)",
 )
-OUTSIDE = (*ELSEWHERE, r"^python -m whimbrel\.papers\.\w+\.sets ")
+OUTSIDE = (*ELSEWHERE, *OF_PAPERS)
 CLUSTER = (r"--scheduler tcp",)
 READERS = (r"zsh\)", r"man -l -")
 PAGES = {
     "docs/campaigns.md": 1,
     "docs/cellular.md": 9,
-    "docs/choose.md": 1,
     "docs/command-line.md": 7,
     "docs/explicit-rate.md": 6,
     "docs/fit.md": 3,
@@ -72,17 +67,12 @@ PAGES = {
     "docs/multipath.md": 2,
     "docs/pack.md": 13,
     "docs/paper.md": 5,
-    "docs/papers.md": 5,
+    "docs/papers.md": 4,
     "docs/playground.md": 1,
     "docs/wireless.md": 7,
     "papers/confront/README.md": 1,
     "papers/freeze/README.md": 1,
-    "papers/lda/README.md": 3,
-    "papers/lda/beyond.md": 1,
-    "papers/matrix/README.md": 2,
-    "papers/reorder/README.md": 1,
-    "papers/repair/README.md": 1,
-    "papers/winf/README.md": 1,
+    "papers/lda/README.md": 2,
 }
 MADE = {
     "docs/campaigns.md": {"radio.toml": blocks(DOCS / "campaigns.md", "toml")[0]},
@@ -135,6 +125,20 @@ def test_no_page_with_commands_is_without_a_test() -> None:
     assert bare == {}
 
 
+def test_items_that_pages_reproduce_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("papers/*/*.md")]
+    printed = [words for page in pages for words in commands(page) if re.search(OF_PAPERS[1], words)]
+    named = [words.partition("#")[0].split(" --")[0].split()[2:] for words in printed]
+    missing = [
+        (key, item)
+        for key, *items in named
+        for item in items
+        if item not in {each.key for each in paper.load(key).items}
+    ]
+    assert missing == []
+    assert {key for key, *_ in named} == {path.parent.name for path in ROOT.glob("papers/*/scenarios.py")}
+
+
 @pytest.mark.parametrize(("page", "number"), PAGES.items())
 def test_the_commands_of_a_page_run(
     page: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -142,7 +146,7 @@ def test_the_commands_of_a_page_run(
     # Completions and manual pages go to the user's home.
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config" / "fish" / "completions").mkdir(parents=True)
-    left_out = (*ENDS, *ELSEWHERE, *LONG, *CLUSTER, *READERS, r"^whimbrel emulate")
+    left_out = (*ENDS, *OUTSIDE, *CLUSTER, *READERS, r"^whimbrel emulate")
     shell = Shell(tmp_path, left_out=left_out, shortened=QUICK)
     monkeypatch.setenv("EDITOR", "sh editor")
     for file, text in MADE.get(page, {}).items():
