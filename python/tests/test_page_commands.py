@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from shell_blocks import ROOT, Shell, blocks, commands
 
+from whimbrel._base import files
 from whimbrel._reproduce import paper
 
 DOCS = ROOT / "docs"
@@ -144,6 +145,7 @@ def test_the_commands_of_a_page_run(
     page: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Completions and manual pages go to the user's home.
+    monkeypatch.setenv("WHIMBREL_CACHE", str(files.cache_directory()))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".config" / "fish" / "completions").mkdir(parents=True)
     left_out = (*ENDS, *OUTSIDE, *CLUSTER, *READERS, r"^whimbrel emulate")

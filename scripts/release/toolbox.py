@@ -56,5 +56,7 @@ def standard_library(target: str) -> tuple[list[str], dict[str, str]]:
         return [], {}
     if not Path(output(["rustc", "--print", "sysroot"]), "lib/rustlib/src/rust/library").exists():
         raise ReleaseError(f"{target}: rustup target add {target}, or rustup component add rust-src")
-    # The compiler accepts the option only as if it were a nightly one.
-    return ["-Zbuild-std=std,panic_unwind"], {"RUSTC_BOOTSTRAP": "1"}
+    # The compiler accepts the option only as if it were a nightly one. The start files of musl come with the
+    # prebuilt library; here they are zig's.
+    flags = f"CARGO_TARGET_{target.upper().replace('-', '_')}_RUSTFLAGS"
+    return ["-Zbuild-std=std,panic_unwind"], {"RUSTC_BOOTSTRAP": "1", flags: "-Clink-self-contained=no"}

@@ -61,14 +61,6 @@ def test_an_unknown_clip_is_refused_with_the_known_names() -> None:
         clips.fetch("cats")
 
 
-def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    monkeypatch.delenv("WHIMBREL_CACHE", raising=False)
-    assert clips.cache_directory() == Path("/x/whimbrel")
-    monkeypatch.setenv("WHIMBREL_CACHE", "/w")
-    assert clips.cache_directory() == Path("/w")
-
-
 @pytest.mark.slow
 def test_the_published_clips_have_the_pinned_digests(tmp_path: Path) -> None:
     for name in clips.CLIPS | clips.SPEECH:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from whimbrel import figures
+from whimbrel._base.files import replace_text
 from whimbrel._reproduce.claims import Claim, Verdict
 from whimbrel._reproduce.paper import Expected, Item, Paper
 from whimbrel._reproduce.plan import RECORDS, Plan, results
 from whimbrel._show.sheet import Sheet
 from whimbrel._simulate.records import Records
 from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import Value, replace_text
+from whimbrel._values.sheet import Value
 from whimbrel.errors import PaperError
 from whimbrel.figures import Charts
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whimbrel._base import documents
+from whimbrel._base.files import replace_text
 from whimbrel._campaigns import times
 from whimbrel._reproduce.evaluation import measured
 from whimbrel._reproduce.paper import Item, Paper
@@ -24,7 +25,6 @@ from whimbrel._reproduce.plan import RECORDS, Plan, results
 from whimbrel._simulate import simulation
 from whimbrel._simulate.records import Records
 from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import replace_text
 from whimbrel.errors import PaperError
 
 FILE = "tables.csv"

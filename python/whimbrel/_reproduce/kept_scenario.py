@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from whimbrel._base import documents
+from whimbrel._base.files import replace_text
 from whimbrel._campaigns import travel
 from whimbrel._simulate.scenario import Scenario
-from whimbrel._values.sheet import replace_text
 from whimbrel.errors import PaperError
 
 FOLDER = "scenario"

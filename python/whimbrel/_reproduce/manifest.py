@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel._base import compiled, documents
+from whimbrel._base.files import replace_text
 from whimbrel._campaigns.scheduler import available_processors
 from whimbrel._reproduce.plan import Plan
-from whimbrel._values.sheet import replace_text
 
 NAME = "manifest.json"
 

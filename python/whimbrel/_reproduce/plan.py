@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel._base import documents
+from whimbrel._base.files import replace_text
 from whimbrel._campaigns.outcomes import Outcome
 from whimbrel._simulate.records import Records
 from whimbrel._simulate.result import Result
-from whimbrel._values.sheet import replace_text
 from whimbrel.errors import PaperError, RecordError
 
 RECORDS = "records"

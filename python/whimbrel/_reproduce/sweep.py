@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from whimbrel._base import extras
+from whimbrel._base.files import replace_text
 from whimbrel._campaigns import schedulers
 from whimbrel._campaigns.campaign import Campaign, Case, Measure
 from whimbrel._campaigns.progress import Bar, Silent
@@ -33,7 +34,7 @@ from whimbrel._simulate.scenario import Scenario
 from whimbrel._simulate.simulation import Examined
 from whimbrel._values.columns import metric as metric_of
 from whimbrel._values.columns import unit as unit_of
-from whimbrel._values.sheet import Value, replace_text
+from whimbrel._values.sheet import Value
 from whimbrel._values.statistics import Precision
 from whimbrel.errors import PaperError, ScenarioError, UsageError, printable
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel._base import documents
+from whimbrel._base.files import replace_text
 from whimbrel._show import page
-from whimbrel._values.sheet import StoredSheet, read_sheet, replace_text
+from whimbrel._values.sheet import StoredSheet, read_sheet
 from whimbrel.errors import WhimbrelError
 from whimbrel.figures import FORMATS
 

@@ -10,8 +10,6 @@ import csv
 import io
 import json
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from whimbrel._base import documents
+from whimbrel._base.files import replace_text
 from whimbrel._values.statistics import FloatArray, Interval, defined, student_interval
 from whimbrel.errors import WhimbrelError
 
@@ -313,19 +312,6 @@ def read_sheet(directory: Path, key: str) -> StoredSheet:
 def value_of(numbers: Sequence[float], **about: Any) -> Value:  # noqa: ANN401 - the fields of Value
     """A value from plain numbers, for sheets without a campaign."""
     return Value(np.asarray(numbers, dtype=np.float64), **about)
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Writes a text file atomically."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _metric(about: Mapping[str, Any]) -> Metric:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from whimbrel._base import quantities
-from whimbrel._values.sheet import replace_text
+from whimbrel._base.files import replace_text
 from whimbrel.comparing import shown
 from whimbrel.comparing.decide import Rules, compare
 from whimbrel.comparing.samples import DEFAULT_METRICS, Samples, read

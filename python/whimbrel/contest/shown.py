@@ -14,11 +14,12 @@ import numpy as np
 from rich.table import Table
 
 from whimbrel import figures
+from whimbrel._base.files import replace_text
 from whimbrel._base.terminal import markup, print_line, print_table
 from whimbrel._show import drawing
 from whimbrel._show.drawing import Drawing
 from whimbrel._show.page.sections import whole
-from whimbrel._values.sheet import Value, replace_text
+from whimbrel._values.sheet import Value
 from whimbrel.contest import match
 from whimbrel.contest.kinds import Kind
 from whimbrel.contest.league import Match, Standing

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel._base import extras
-from whimbrel._values.sheet import replace_text
+from whimbrel._base.files import replace_text
 from whimbrel.errors import WhimbrelError
 from whimbrel.figures.charts import Chart
 

@@ -10,10 +10,10 @@ from importlib import metadata
 from pathlib import Path
 
 from whimbrel._base import compiled
+from whimbrel._base.files import replace_text
 from whimbrel._reproduce import kept_scenario, paper
 from whimbrel._reproduce.plan import RECORDS
 from whimbrel._simulate import record_format
-from whimbrel._values.sheet import replace_text
 from whimbrel.errors import InputError, PaperError, RecordError, UsageError
 from whimbrel.packing import archive, container, contents, described, manifest, tables
 from whimbrel.packing.contents import Contents

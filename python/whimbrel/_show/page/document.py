@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from whimbrel._base import extras
+from whimbrel._base.files import cached_text
 from whimbrel._show.page.claims import claims
 from whimbrel._show.page.items import item
 from whimbrel._show.page.overview import bar, contents, filters, overview
@@ -76,7 +77,11 @@ def _scripts(charts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def _drawing_libraries() -> str:
     """Vega, Vega-Lite and vega-embed as one script, with `vegaEmbed` as a global name."""
     vl_convert = extras.load("vl_convert", "charts", "a report")
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # Bundling takes longer than most sweeps.
+    bundle = cached_text(
+        f"vega-{vl_convert.__version__}.js",
+        lambda: str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
+    )
     # A closing tag inside would end the page's script early.
     return bundle.replace("</script", "<\\/script")
 
