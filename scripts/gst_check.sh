@@ -16,6 +16,8 @@ least=$(sed -n 's/^rust-version = "1\.\(.*\)"/\1/p' Cargo.toml)
 minor=$(rustc --version | sed -E 's/^rustc 1\.([0-9]+).*/\1/')
 [ "$minor" -ge "$least" ] || skip "rustc is older than 1.$least. Update it with: rustup update"
 cargo=${CARGO:-cargo}
+# Half of the dependencies have been compiled for the main workspace.
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/../target}"
 $cargo fmt --check
 if command -v cargo-deny >/dev/null; then
   $cargo fetch --quiet --locked

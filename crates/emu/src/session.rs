@@ -451,9 +451,10 @@ const PRIORITY: i32 = 50;
 /// # Errors
 /// The user has no permission (`CAP_SYS_NICE` or a limit `RLIMIT_RTPRIO`).
 pub fn run_in_real_time() -> io::Result<()> {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the system reads the parameters.
-    let set =
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &parameters) };
+    let priority: libc::c_int = PRIORITY;
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // The system call itself: its parameters are the priority alone, and musl's function always fails.
+    // SAFETY: the system reads the priority.
+    let set = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     nix::errno::Errno::result(set).map(drop).map_err(Into::into)
 }
