@@ -59,11 +59,11 @@ def _make(release: Release, program: Program, describing: Program) -> None:
 def build(release: Release, program: Program) -> None:
     """Builds a program."""
     verb = "build" if "windows" in program.target else "zigbuild"
-    unstable, variables = toolbox.standard_library(program.target)
+    unstable, environment = toolbox.standard_library(program.target, release.environment())
     command = ["cargo", verb, "--locked", "-p", "whimbrel-cli", *program.options, *unstable]
     command += ["--profile", program.profile, "--target", program.target]
     command += ["--target-dir", str(release.target(program.name))]
-    run(command, {**release.environment(), **variables})
+    run(command, environment)
 
 
 def installed(release: Release, program: Program, describing: Program) -> Path:

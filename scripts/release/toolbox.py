@@ -46,17 +46,21 @@ def is_prebuilt(target: str) -> bool:
     return any(Path(output(["rustc", "--print", "target-libdir", "--target", target])).glob("libstd-*"))
 
 
-def standard_library(target: str) -> tuple[list[str], dict[str, str]]:
-    """Options and variables of cargo for a target, whose standard library may have to be built.
+def standard_library(target: str, environment: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Options of cargo and its environment for a target, whose standard library may have to be built.
+
+    Args:
+        target: Rust's name of it.
+        environment: for a target with a standard library.
 
     Raises:
         ReleaseError: neither the library nor its source is installed.
     """
     if is_prebuilt(target):
-        return [], {}
+        return [], environment
     if not Path(output(["rustc", "--print", "sysroot"]), "lib/rustlib/src/rust/library").exists():
         raise ReleaseError(f"{target}: rustup target add {target}, or rustup component add rust-src")
-    # The compiler accepts the option only as if it were a nightly one. The start files of musl come with the
-    # prebuilt library; here they are zig's.
-    flags = f"CARGO_TARGET_{target.upper().replace('-', '_')}_RUSTFLAGS"
-    return ["-Zbuild-std=std,panic_unwind"], {"RUSTC_BOOTSTRAP": "1", flags: "-Clink-self-contained=no"}
+    # The start files of musl come with a prebuilt library; here they are zig's.
+    flags = f"{environment['RUSTFLAGS']} -Clink-self-contained=no"
+    # The compiler accepts the option only as if it were a nightly one.
+    return ["-Zbuild-std=std,panic_unwind"], {**environment, "RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": flags}
