@@ -39,7 +39,7 @@ def cached_text(name: str, make: Callable[[], str]) -> str:
     """A text that takes long to make, from the cache if it is there. A cache that cannot be used is ignored.
 
     Args:
-        name: of its file; whatever changes the text is a part of it, such as a version.
+        name: of its file; it contains what changes the text, such as a version.
         make: makes the text.
     """
     # Without a home directory, `Path.home` raises a RuntimeError.

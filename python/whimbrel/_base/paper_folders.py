@@ -117,7 +117,7 @@ def _styles(own_folder: Path, added: tuple[Path, ...]) -> tuple[Path, ...]:
     papers = _located(own_folder, added).values()
     folders = [each.directory for each in papers if each.directory.parent != own_folder]
     files = [*dict.fromkeys(file for each in folders for file in (each.parent, each))]
-    return (own_folder / "style.toml", *(path for each in files if (path := each / "style.toml").is_file()))
+    return (_OWN / "style.toml", *(path for each in files if (path := each / "style.toml").is_file()))
 
 
 def prepare(paper: Located) -> None:
