@@ -95,11 +95,6 @@ def test_every_described_table_is_in_a_page() -> None:
     assert marks == described
 
 
-# Tables that were not made since first runs are recorded.
-UNRECORDED = {
-    ("matrix", "base-stations"),
-}
-
 TOY_TABLE = """[table.rates]
 item = "fig2"
 metric = "throughput"
@@ -174,7 +169,7 @@ def test_the_tables_of_pages_are_those_recorded() -> None:
     }
     changed = [place for place, text in recorded.items() if shown.get(place) != text]
     assert not changed, f"`python -m whimbrel.tables OUT` writes a table and its record: {changed}"
-    assert set(shown) - set(recorded) == UNRECORDED
+    assert set(shown) == set(recorded)
 
 
 @pytest.mark.parametrize("key", [key for key in paper.known() if first_runs.read(paper.directory() / key)])

@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.machinery import ModuleSpec
@@ -85,19 +84,13 @@ def located() -> dict[str, Located]:
     Raises:
         PaperError: two papers have one key, or an entry point names no package with papers.
     """
-    return dict(_located(own(), tuple(_added)))
-
-
-@functools.cache
-def _located(own_folder: Path, added: tuple[Path, ...]) -> Mapping[str, Located]:
-    """Read once for given folders: the style of every bar and point depends on it."""
     found: dict[str, Located] = {}
     for paper in [
-        *(Located(path.name, path, f"{GROUP}.{path.name}") for path in _papers_in(own_folder)),
+        *(Located(path.name, path, f"{GROUP}.{path.name}") for path in _papers_in(own())),
         *_of_packages(),
         *(
             Located(path.name, path, f"{GROUP}.{path.name}", is_installed=False)
-            for directory in added
+            for directory in _added
             for path in _papers_in(directory)
         ),
     ]:
@@ -109,13 +102,13 @@ def _located(own_folder: Path, added: tuple[Path, ...]) -> Mapping[str, Located]
 
 def styles() -> tuple[Path, ...]:
     """The files with the appearance of schemes: the package's own first, then further papers'."""
-    return _styles(own(), tuple(_added))
+    return _styles((own(), *_added))
 
 
+# Every bar and every point of a chart asks for them.
 @functools.cache
-def _styles(own_folder: Path, added: tuple[Path, ...]) -> tuple[Path, ...]:
-    papers = _located(own_folder, added).values()
-    folders = [each.directory for each in papers if each.directory.parent != own_folder]
+def _styles(_folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    folders = [each.directory for each in located().values() if each.directory.parent != own()]
     files = [*dict.fromkeys(file for each in folders for file in (each.parent, each))]
     return (_OWN / "style.toml", *(path for each in files if (path := each / "style.toml").is_file()))
 
