@@ -121,10 +121,10 @@ pub(crate) fn run(args: &EmulateArgs) -> Result<(), Failure> {
     use whimbrel_emu::session::{self, Ending};
 
     use crate::commands::run_scenario::output::OutputDirectory;
-    use crate::commands::run_scenario::read_plan;
+    use crate::commands::run_scenario::read_document;
     use crate::print;
 
-    let plan = read_plan(&args.scenario, &args.set)?;
+    let plan = read_document(&args.scenario, &args.set)?.plan()?;
     let settings = ends::settings(args, &plan)?;
     let output = args.out.as_deref().map(OutputDirectory::claim).transpose()?;
     if args.realtime {

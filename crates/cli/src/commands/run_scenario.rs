@@ -129,13 +129,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The plan of a scenario with settings, `KEY=VALUE`.
-pub(crate) fn read_plan(scenario: &Path, settings: &[String]) -> anyhow::Result<Plan> {
-    Ok(read_document(scenario, settings)?.plan()?)
-}
-
 /// Reads a scenario and applies settings, `KEY=VALUE`.
-fn read_document(scenario: &Path, settings: &[String]) -> anyhow::Result<Document> {
+pub(crate) fn read_document(scenario: &Path, settings: &[String]) -> anyhow::Result<Document> {
     let mut document = Document::from_file(scenario)?;
     for setting in settings {
         let (key, value) = setting.split_once('=').ok_or_else(|| {
