@@ -84,17 +84,22 @@ def packages(release: Release, folder: Path) -> None:
         missing("the trial of Debian packages", "root, and apt-get install debootstrap")
         return
     architecture = output(["dpkg", "--print-architecture"])
+    made_here = [
+        program
+        for program in RELAYS + COMMANDS
+        if debian.ARCHITECTURES[program.system] == architecture and debian.package(release, program).exists()
+    ]
+    if not made_here:
+        missing("the trial of Debian packages", "the stage debian")
+        return
     root = folder / "root"
     # The first stage: Debian's base system, unpacked. The second would mount.
     first: list[str | Path] = ["debootstrap", "--foreign", "--variant=minbase", SUITE, root]
     with (folder / "debootstrap.log").open("w") as log:
         if subprocess.run(first, stdout=log, stderr=log, check=False).returncode != 0:
             raise ReleaseError((folder / "debootstrap.log").read_text()[-2_000:])
-    installed = ""
-    for program in RELAYS + COMMANDS:
+    for program in made_here:
         package = debian.package(release, program)
-        if debian.ARCHITECTURES[program.system] != architecture or not package.exists():
-            continue
         shutil.copy(package, root)
         run(["chroot", root, "dpkg", "-i", f"/{package.name}"])
         command = ["chroot", str(root), "/usr/bin/whimbrel"]
@@ -105,9 +110,8 @@ def packages(release: Release, folder: Path) -> None:
         for needed in ("/lib/systemd/system/whimbrel-relay.service", "/usr/share/man/man1/whimbrel.1.gz"):
             if needed not in listed:
                 raise ReleaseError(f"{package.name}: no {needed}")
-        # Each takes the place of the one before.
-        installed = program.name
-    run(["chroot", root, "dpkg", "--remove", installed])
+    # Each has taken the place of the one before.
+    run(["chroot", root, "dpkg", "--remove", made_here[-1].name])
 
 
 def wheel(release: Release, folder: Path) -> None:
