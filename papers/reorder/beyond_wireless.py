@@ -157,7 +157,7 @@ ITEMS = [
         scenario=_beside_tcp,
         measure=_measure_both,
         note=f"2 Mbit/s. {_NOTE} The TCP's packets are neither lost on the radio nor delayed.",
-        # By chance, five runs called 0.7 points of 13 a difference that thirty do not show.
+        # By chance, five runs called 0.7 points of 13 a difference that forty do not show.
         **_ABOUT | {"precision": Precision.exactly(20)},
     ),
 ]

@@ -81,11 +81,15 @@ def write_paper(directory: Path, key: str, package: str = "whimbrel.papers") -> 
     return folder
 
 
+def _forget() -> None:
+    for cached in (paper_folders._of_packages, paper_folders._styles):
+        cached.cache_clear()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper_folders, "_added", [])
-    for cached in (paper_folders._of_packages, paper_folders._styles):
-        cached.cache_clear()
+    _forget()
 
 
 def _reproduced(out: Path, *arguments: str) -> dict[str, object]:
@@ -174,8 +178,7 @@ def test_a_paper_of_an_installed_package_is_found_by_its_entry_point(
     )
 
     (information / "entry_points.txt").write_text("[whimbrel.papers]\nlab = strange_lab.nothing\n")
-    for cached in (paper_folders._of_packages, paper_folders._styles):
-        cached.cache_clear()
+    _forget()
     with pytest.raises(PaperError, match=r"entry point lab = 'strange_lab.nothing'.*expected a package"):
         paper.known()
 

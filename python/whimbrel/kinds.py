@@ -51,7 +51,8 @@ def table(verdicts: Verdicts) -> str:
     lines += ["", f"| of {len(verdicts)} claims of the paper | |", "|---|---|"]
     for key, words in KINDS.items():
         claims = [f"`{claim}`" for claim, found in verdicts.items() if kind(found) == key]
-        lines.append(f"| {len(claims)} {words} | {', '.join(claims)} |")
+        if claims:
+            lines.append(f"| {len(claims)} {words} | {', '.join(claims)} |")
     return "\n".join(lines)
 
 
