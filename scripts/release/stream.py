@@ -46,18 +46,6 @@ def carry(command: Sequence[str]) -> Carried:
         ReleaseError: too few of its datagrams arrive.
         TimeoutError: nothing arrives.
     """
-    carried = attempt(command)
-    if carried.arrived < LEAST_SHARE * carried.sent:
-        raise ReleaseError(f"{' '.join(command)}: {carried}, expected at least {LEAST_SHARE:.0%} of them")
-    return carried
-
-
-def attempt(command: Sequence[str]) -> Carried:
-    """The stream, with any number of arrivals.
-
-    Raises:
-        TimeoutError: nothing arrives.
-    """
     ports = free_ports(2)
     environment = {**os.environ, "WHIMBREL_SECRET": SECRET}
     with (
@@ -81,12 +69,15 @@ def attempt(command: Sequence[str]) -> Carried:
                 time.sleep(INTERVAL_S)
                 arrived += received(player, 0.0)
             arrived += received(player, 1.0)
-            return Carried(PACKETS, arrived, max(memory(relay.pid) for relay in running))
+            carried = Carried(PACKETS, arrived, max(memory(relay.pid) for relay in running))
         finally:
             for relay in running:
                 relay.terminate()
             for relay in running:
                 relay.wait(PATIENCE_S)
+    if carried.arrived < LEAST_SHARE * carried.sent:
+        raise ReleaseError(f"{' '.join(command)}: {carried}, expected at least {LEAST_SHARE:.0%} of them")
+    return carried
 
 
 def free_ports(count: int) -> list[int]:
