@@ -30,6 +30,7 @@ import source
 import toolbox
 import trials
 import wheels
+import wine
 from workspace import Release, ReleaseError
 
 
@@ -51,6 +52,7 @@ STAGES = {
     "relays": Stage("static binaries of the relay alone, for three processors", binaries.relays),
     "commands": Stage("static binaries of the whole command", binaries.commands),
     "windows": Stage("the command for Windows", binaries.windows),
+    "windows-tests": Stage("the tests of the crates that Windows has, under wine", wine.tests),
     "wheels": Stage("wheels for manylinux", wheels.make),
     "c-library": Stage("the C library with its header and whimbrel.pc", c_library.make),
     "debian": Stage("Debian packages of the command and of the relay", debian.make),

@@ -1,7 +1,8 @@
-"""A stream through two relays of a program: does it arrive, and how much memory do the relays need?"""
+"""Data between two processes of a program: do they arrive, and how much memory do relays need?"""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -78,6 +79,35 @@ def carry(command: Sequence[str]) -> Carried:
     if carried.arrived < LEAST_SHARE * carried.sent:
         raise ReleaseError(f"{' '.join(command)}: {carried}, expected at least {LEAST_SHARE:.0%} of them")
     return carried
+
+
+def measure(command: Sequence[str]) -> str:
+    """Measures the path over loopback with `perf`, encrypted.
+
+    Raises:
+        ReleaseError: the client fails, or too few of its datagrams arrive.
+    """
+    address = f"127.0.0.1:{free_ports(1)[0]}"
+    environment = {**os.environ, "WHIMBREL_SECRET": SECRET}
+    with subprocess.Popen(
+        [*command, "perf", "server", "--bind", address, "--one-off"], env=environment, stdout=subprocess.PIPE
+    ) as server:
+        try:
+            if server.stdout is not None:
+                server.stdout.readline()
+            client = [*command, "perf", "client", address, "--rate", "1Mbit/s", "--time", "3", "--json"]
+            done = subprocess.run(client, env=environment, capture_output=True, text=True, check=False)
+        finally:
+            server.terminate()
+    if done.returncode != 0:
+        raise ReleaseError(f"{' '.join(client)}: exit status {done.returncode}: {done.stderr}{done.stdout}")
+    way = json.loads(done.stdout)["summary"]["up"]
+    sent, arrived = way["sent"]["datagrams"], way["received"]["datagrams"]
+    delay = way["received"]["delay_variation_p50_s"] * 1e3
+    result = f"{arrived} of {sent} datagrams of perf, delay varies by {delay:.1f} ms (median)"
+    if arrived < LEAST_SHARE * sent or sent == 0:
+        raise ReleaseError(f"{' '.join(command)}: {result}, expected at least {LEAST_SHARE:.0%} of them")
+    return result
 
 
 def free_ports(count: int) -> list[int]:

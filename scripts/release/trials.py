@@ -18,6 +18,7 @@ import c_library
 import debian
 import stream
 import wheels
+import wine
 from programs import COMMANDS, RELAYS, WINDOWS
 from workspace import ROOT, Release, ReleaseError, made, missing, output, run
 
@@ -169,16 +170,12 @@ def library(release: Release, folder: Path) -> None:
 def windows(release: Release, folder: Path) -> None:
     """Runs the program for Windows under wine: the same bytes from the simulator, and a stream."""
     program, here = WINDOWS[0], COMMANDS[0].executable(release)
-    if not program.archive(release).exists() or not here.exists() or wine() is None:
+    if not program.archive(release).exists() or not here.exists() or wine.program() is None:
         missing("the trial of the command for Windows", "the stages commands and windows, and wine64")
         return
     shutil.unpack_archive(program.archive(release), folder)
-    executable = next(folder.iterdir()) / "whimbrel.exe"
-    command = [str(wine()), str(executable)]
-    source = ROOT / "packaging/wine/bcryptprimitives.c"
-    missing_library = executable.with_name("bcryptprimitives.dll")
-    run(["x86_64-w64-mingw32-gcc", "-shared", "-o", missing_library, source, "-ladvapi32"])
-    os.environ |= {"WINEPREFIX": str(folder / "wine"), "WINEDEBUG": "-all"}
+    command = [str(wine.program()), str(next(folder.iterdir()) / "whimbrel.exe")]
+    os.environ |= wine.environment(release)
     for words in (
         ("run", SCENARIO, "--seed", "1", "--json"),
         ("inspect", "examples/captures/call.pcapng.gz", "--json"),
@@ -187,8 +184,4 @@ def windows(release: Release, folder: Path) -> None:
             raise ReleaseError(f"{' '.join(words)}: not what the program for Linux prints")
         print(f"   {' '.join(words)}: as on Linux")
     print(f"   {program.archive(release).name}: {stream.carry(command)}")
-
-
-def wine() -> str | None:
-    """The program that runs those for Windows."""
-    return shutil.which("wine64") or shutil.which("wine64", path="/usr/lib/wine")
+    print(f"   {program.archive(release).name}: {stream.measure(command)}")

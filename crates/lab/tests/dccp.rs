@@ -127,7 +127,7 @@ fn stale_datagrams_are_given_up_and_marked() {
             format!("{text}{},1000,{frame},P\n", f64::from(frame) * 0.05)
         });
     std::fs::write(&schedule, lines).unwrap();
-    let video = format!(r#"{{ kind = "video", schedule = "{}", playout = "150 ms" }}"#, schedule.display());
+    let video = format!(r#"{{ kind = "video", schedule = '{}', playout = "150 ms" }}"#, schedule.display());
     let record = simulate(PATH, &[("flow.flow.traffic", &video), ("flow[0].dccp.send_queue", "1000")]);
     let packets = record.table("packets").unwrap();
     let of = |fate: &str| column(packets, "tag", |row| packets.text("fate", row) == Some(fate));

@@ -43,7 +43,7 @@ to = "b"
 transport = "dccp"
 ccid = 3
 classifier = "spike"
-traffic = {{ kind = "video", schedule = "{}", repeat = true }}
+traffic = {{ kind = "video", schedule = '{}', repeat = true }}
 {repair}
 "#,
         SCHEDULE.display()
@@ -230,7 +230,7 @@ fn where_the_rate_falls_nothing_is_repaired() {
     let dips = std::env::temp_dir().join(format!("whimbrel-dips-{}.csv", std::process::id()));
     std::fs::write(&dips, "time_s,rate_kbps\n0,3000\n3,150\n4,400\n5,3000\n8,500\n9,3000\n").expect("room");
     let link = format!(
-        "queue = \"300 packets\"\nreverse = {{ rate = \"20 Mbit/s\" }}\ntrace = {{ file = \"{}\", format = \"rate\" }}",
+        "queue = \"300 packets\"\nreverse = {{ rate = \"20 Mbit/s\" }}\ntrace = {{ file = '{}', format = \"rate\" }}",
         dips.display()
     );
     let over = |repair: &str| {

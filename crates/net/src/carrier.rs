@@ -257,13 +257,19 @@ fn would_block<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
+/// `true` if a UDP socket's call returned that nothing listens at the address of an earlier datagram, as an
+/// ICMP message reports: any later call may return it, of either direction.
+pub fn is_refusal(error: &io::Error) -> bool {
+    // Windows calls it a reset.
+    matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset)
+}
+
 /// The meaning of an error for the packets' destination. Send and receive calls return both kinds: an ICMP
 /// message is returned by the next call, of either kind.
 fn path_error(error: &io::Error) -> Option<PathError> {
     match error.kind() {
-        io::ErrorKind::ConnectionRefused
-        | io::ErrorKind::HostUnreachable
-        | io::ErrorKind::NetworkUnreachable => Some(PathError::Unreachable),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => Some(PathError::Unreachable),
+        _ if is_refusal(error) => Some(PathError::Unreachable),
         _ if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) => {
             Some(PathError::TooLarge(None))
         }

@@ -138,7 +138,7 @@ mod watched;
 mod watched;
 
 pub use bytes::Bytes;
-pub use carrier::TimedReceiver;
+pub use carrier::{TimedReceiver, is_refusal};
 pub use clock::{Clock, entropy};
 pub use dscp::Dscp;
 pub use dtls::*;

@@ -1,5 +1,7 @@
 //! The processor time of idle connections.
 
+#![cfg(unix)]
+
 use std::time::Duration;
 
 use bytes::Bytes;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, Registry, RequestSchedule,
-    SendQueueConfig, ServiceCode, Socket, SocketOptions, TimerConfig,
+    Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, Registry, SendQueueConfig,
+    ServiceCode, Socket, SocketOptions,
 };
 use whimbrel_wire::ResetCode;
 
@@ -123,6 +123,8 @@ async fn a_wrong_service_code_is_distinguished_from_an_absent_server() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_closed_udp_port_is_detected_at_once() {
+    use whimbrel_net::{RequestSchedule, TimerConfig};
+
     let free =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     // Well before the Request would be repeated.

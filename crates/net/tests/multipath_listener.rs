@@ -217,6 +217,7 @@ async fn a_full_queue_refuses_and_has_room_again() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_unreachable_peer_is_reported_at_once() {
     // A port that was in use a moment ago.

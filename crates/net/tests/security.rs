@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 use whimbrel_net::{
-    Config, ConnectionError, FreezeScope, Host, Identity, Listener, MobilityConfig, NetError, OverflowPolicy,
+    Config, ConnectionError, FreezeScope, Identity, Listener, MobilityConfig, NetError, OverflowPolicy,
     PathChange, PathMtuDiscovery, ResetCode, Role, Security, SecurityError, SendError, SendQueueConfig,
     ServiceCode, Setup, SharedSecret, Socket, Trust,
 };
@@ -255,6 +255,8 @@ async fn path_to(to: SocketAddr, most: usize) -> (SocketAddr, Arc<AtomicUsize>) 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn clients_that_never_finish_their_handshake_only_displace_those_of_their_address() {
+    use whimbrel_net::Host;
+
     let (client, server) = pair();
     let listener = listener(server).await;
     let slow = Host::udp("127.0.0.2:0".parse().expect("an address")).await.expect("loopback");

@@ -9,7 +9,7 @@ use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
 use whimbrel_net::{
     Clock, ConnectionError, ConnectionSnapshot, Ecn, Mark, NetError, Received, RepairCounts, SendError,
-    Socket, TimedReceiver,
+    Socket, TimedReceiver, is_refusal,
 };
 use whimbrel_units::{Duration, Instant};
 
@@ -59,7 +59,7 @@ impl Link {
             Self::Udp(socket) => match socket.send(payload).await {
                 // A full device queue or an unreachable destination is a lost datagram.
                 Ok(_) => Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+                Err(error) if is_refusal(&error) => Ok(()),
                 Err(error) => Err(error.into()),
             },
             Self::Tcp(stream) => {
@@ -138,7 +138,7 @@ impl Link {
                 let (taken, at) = loop {
                     match socket.async_io(Interest::READABLE, || timed.receive(&**socket, bytes)).await {
                         Ok((taken, _, at)) => break (taken, at),
-                        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                        Err(error) if is_refusal(&error) => {}
                         Err(error) => return Err(error.into()),
                     }
                 };

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use socket2::SockRef;
 use tokio::io::Interest;
-use whimbrel_net::{Clock, TimedReceiver, WatchedSocket, enlarge_receive_buffer};
+use whimbrel_net::{Clock, TimedReceiver, WatchedSocket, enlarge_receive_buffer, is_refusal};
 use whimbrel_units::{Duration, Instant};
 
 use super::Mode;
@@ -202,7 +202,7 @@ impl<'a> Prober<'a> {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 // An ICMP error of an earlier datagram.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused || is_outage(&error) => {
+                Err(error) if is_refusal(&error) || is_outage(&error) => {
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -338,11 +338,7 @@ impl<'a> Prober<'a> {
                 Ok(())
             }
             // A full socket buffer is not a loss of the path: the number is used for the next probe.
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused) =>
-            {
-                Ok(())
-            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock || is_refusal(&error) => Ok(()),
             // The interface has no network for now: the probe is lost as on the rest of the path.
             Err(error) if is_outage(&error) => {
                 self.sent[class.index()] += 1;

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_live::accept::{Place, Places, Turns, accept};
-use whimbrel_net::{Clock, WatchedSocket};
+use whimbrel_net::{Clock, WatchedSocket, is_refusal};
 use whimbrel_relay::Stop;
 use whimbrel_relay::text::quoted;
 use whimbrel_units::{DataRate, Duration};
@@ -216,9 +216,7 @@ async fn client_address(udp: &WatchedSocket, token: u64, peer: SocketAddr) -> an
         udp.readable().await?;
         let (length, from) = match udp.try_recv_from(&mut buffer) {
             Ok(received) => received,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionRefused) => {
-                continue;
-            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock || is_refusal(&error) => continue,
             Err(error) => return Err(error.into()),
         };
         let is_hello = Header::read(&buffer[..length])

@@ -153,8 +153,10 @@ impl UdpCarrier {
             Ok(received) => received,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Arrival::Nothing),
             Err(error) => {
-                self.errors_in_a_row += 1;
-                return match (self.connected, path_error(&error)) {
+                let path_error = path_error(&error);
+                // Windows has a message per refused datagram of a listener's, without the address.
+                self.errors_in_a_row += u32::from(path_error.is_none());
+                return match (self.connected, path_error) {
                     (Some(remote), Some(path_error)) => Ok(Arrival::PathError(remote, path_error)),
                     _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
                     _ => Err(error),

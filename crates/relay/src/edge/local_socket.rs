@@ -12,7 +12,7 @@ use anyhow::Context;
 use socket2::{Domain, InterfaceIndexOrAddress, SockRef, Socket, Type};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
-use whimbrel_net::{SOCKET_BUFFER, WatchedSocket, enlarge_buffers, kernel_drops};
+use whimbrel_net::{SOCKET_BUFFER, WatchedSocket, enlarge_buffers, is_refusal, kernel_drops};
 
 use super::address::{Interface, Program, ProgramAddress};
 
@@ -219,8 +219,7 @@ impl LocalSocket {
     fn note(&self, error: &io::Error) {
         if cfg!(target_os = "linux") {
             self.note_kept();
-        } else if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset) {
-            // Windows calls it a reset.
+        } else if is_refusal(error) {
             self.count(None);
         }
     }

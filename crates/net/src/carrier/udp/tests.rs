@@ -5,7 +5,7 @@ use whimbrel_proto::Transmit;
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, Payload, SeqNo};
 
 use super::UdpCarrier;
-use crate::carrier::{Arrival, Carrier, PathError};
+use crate::carrier::{Arrival, Carrier, PathError, path_error};
 
 fn data(sequence: u64, length: usize, ecn: Ecn) -> Transmit {
     let packet = Packet {
@@ -120,6 +120,13 @@ async fn a_packet_that_is_too_large_is_reported_and_does_not_stop_the_others() {
     a.flush().expect("room");
     assert_eq!(a.take_path_errors(), [(to, PathError::TooLarge(None))]);
     assert_eq!(receive(&mut b, 1).await.0, [(1, 100, Ecn::Ect0)]);
+}
+
+#[test]
+fn a_refusal_is_an_unreachable_destination_by_either_name() {
+    for kind in [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::ConnectionReset] {
+        assert_eq!(path_error(&kind.into()), Some(PathError::Unreachable));
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -1,7 +1,9 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use super::super::address::{parse_from, parse_to};
+use super::super::address::parse_from;
+#[cfg(target_os = "linux")]
+use super::super::address::parse_to;
 use super::*;
 
 /// A datagram that arrives at a socket within some seconds.
