@@ -444,6 +444,25 @@ fn nothing_is_left_after_an_end_an_interruption_and_a_kill() {
     }
 }
 
+/// The shell of an end is gone with the signal, and its programs have some time for what is left.
+#[test]
+fn programs_of_an_end_finish_their_work() {
+    let Some(directory) = directory() else { return };
+    let program = "import signal, sys, time\ndef end(*_):\n    time.sleep(0.5)\n    open('finished', 'w').close()\n    sys.exit()\n\
+                   signal.signal(signal.SIGTERM, end)\nsignal.signal(signal.SIGINT, end)\nopen('ready', 'w').close()\ntime.sleep(60)\n";
+    fs::write(directory.path().join("recorder.py"), program).expect("it is written");
+    let end = "server=python3 recorder.py & sleep 60";
+    let until_ready = "until test -e ready; do sleep 0.05; done";
+    let finished = directory.path().join("finished");
+    let ways: [&[&str]; 2] = [&["--", "sh", "-c", until_ready], &["--for", "3s", "--", "sleep", "60"]];
+    for way in ways {
+        let output = emulate(&directory, &[&["two.toml", "-q", "--wait", "0s", "--end", end], way].concat());
+        assert!(finished.exists(), "{way:?}: {output:?}");
+        fs::remove_file(&finished).expect("it is there");
+        fs::remove_file(directory.path().join("ready")).expect("it is there");
+    }
+}
+
 #[test]
 fn a_program_that_floods_takes_bounded_memory_and_time() {
     let Some(directory) = directory() else { return };

@@ -107,31 +107,54 @@ fn supervise(init: Pid) -> ! {
         // SAFETY: to ignore a signal installs no handler.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    end_with(init)
+    close_all();
+    end_with(code_of(init))
 }
 
 /// The init: collects the processes that have lost their parents, and ends when the program does.
+///
+/// A shell ends at once by a signal that the programs which it has started may handle: they have some time.
 fn wait_as_init(program: Pid) -> ! {
-    end_with(program)
+    close_all();
+    let code = code_of(program);
+    if [libc::SIGHUP, libc::SIGINT, libc::SIGTERM].contains(&(code - 128)) {
+        let mut status = 0;
+        for _ in 0..LINGER_MS {
+            // SAFETY: the system writes a number.
+            if unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } == -1 {
+                break;
+            }
+            // SAFETY: it only waits.
+            unsafe { libc::usleep(1_000) };
+        }
+    }
+    end_with(code)
 }
 
-/// Waits for children until this one has ended, and ends with its code.
-fn end_with(wanted: Pid) -> ! {
-    close_all();
+/// The longest time that programs have after a signal that has ended their shell: less than that between two
+/// signals of an emulation's end.
+const LINGER_MS: u32 = 1_500;
+
+/// Waits for children until this one has ended, and returns its code.
+fn code_of(wanted: Pid) -> i32 {
     loop {
         let mut status = 0;
         // SAFETY: the system writes a number.
         let ended = unsafe { libc::waitpid(-1, &mut status, 0) };
-        let code = if ended == wanted.as_raw() {
-            if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) }
+        if ended == wanted.as_raw() {
+            return match libc::WIFSIGNALED(status) {
+                true => 128 + libc::WTERMSIG(status),
+                false => libc::WEXITSTATUS(status),
+            };
         } else if ended == -1 && Errno::last() == Errno::ECHILD {
-            1
-        } else {
-            continue;
-        };
-        // SAFETY: it does not return, and runs nothing of the process that was forked.
-        unsafe { libc::_exit(code) }
+            return 1;
+        }
     }
+}
+
+fn end_with(code: i32) -> ! {
+    // SAFETY: it does not return, and runs nothing of the process that was forked.
+    unsafe { libc::_exit(code) }
 }
 
 /// Closes all files. The parent waits for the end of one of them, which reports that the program was started.
