@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import archives
@@ -86,4 +87,13 @@ def installed(release: Release, program: Program, describing: Program) -> Path:
     for name in LICENSES:
         shutil.copy(ROOT / name, made(documents))
     (documents / "THIRD-PARTY.txt").write_text(contents.licences(release, program))
+    if program in COMMANDS + WINDOWS:
+        examples(documents / "examples")
     return folder
+
+
+def examples(folder: Path) -> None:
+    """Copies the packaged examples, which the pages and the help texts name."""
+    for group, files in tomllib.loads((ROOT / "examples/files.toml").read_text()).items():
+        for name in files:
+            shutil.copy2(ROOT / "examples" / group / name, made((folder / group / name).parent))

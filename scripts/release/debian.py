@@ -116,6 +116,8 @@ def tree(release: Release, program: Program) -> Path:
 def texts(release: Release, program: Program, documents: Path, packed: Path) -> None:
     """Writes the package's documents."""
     shutil.copy(packed / "share/doc/whimbrel/THIRD-PARTY.txt", documents)
+    if (packed / "share/doc/whimbrel/examples").exists():
+        shutil.copytree(packed / "share/doc/whimbrel/examples", documents / "examples")
     compress(documents / "THIRD-PARTY.txt")
     lines = (ROOT / "LICENSE-MIT").read_text().strip().splitlines()
     values = {

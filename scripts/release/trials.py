@@ -71,6 +71,9 @@ def programs(release: Release, folder: Path) -> None:
             continue
         if not output([*command, "--version"]).endswith(release.version):
             raise ReleaseError(f"{program.archive(release).name}: another version")
+        if program in COMMANDS:
+            inside = Path("/") if command[0] == "chroot" else root
+            output([*command, "run", str(inside / "share/doc/whimbrel" / SCENARIO), "--json"])
         result = stream.carry(command)
         print(f"   {program.archive(release).name}: {result}")
         if emulator is None and program in RELAYS and result.memory >= LARGEST_MEMORY:

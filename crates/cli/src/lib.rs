@@ -85,11 +85,16 @@ enum Command {
 /// Runs the command line `args` (the program's name first) and returns its exit code: 0 for
 /// success, 1 for a failure, 2 for wrong usage, 130 after an interruption.
 pub fn run(args: Vec<String>) -> i32 {
-    let is_carry = args.get(1).is_some_and(|verb| verb == CARRY);
+    let verb = args.get(1).cloned().unwrap_or_default();
+    let is_carry = verb == CARRY;
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            let is_unknown = error.kind() == clap::error::ErrorKind::InvalidSubcommand;
+            match overview::elsewhere(&verb).filter(|_| is_unknown) {
+                Some(place) => print::note(place),
+                None => drop(error.print()),
+            }
             return error.exit_code();
         }
     };

@@ -72,8 +72,8 @@ pub struct SendRateConfig {
     pub faster_restart: Option<Duration>,
     /// W_init: the amount allowed in the first round-trip time, the least of slow start, and the amount that
     /// an idle sender keeps. RFC 5348, Section 4.2 takes it from RFC 3390, the initial window of TCP at the
-    /// time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. TCP, too, resumes after an idle time with
-    /// as much as it may begin with (RFC 5681, Section 4.1).
+    /// time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. TCP resumes after an idle time with its
+    /// initial window, too (RFC 5681, Section 4.1).
     pub initial_window: InitialWindow,
     /// Minimum p for the throughput equation; zero for no floor. Implementations that use a lookup table for
     /// the equation have one, of 1e-5.

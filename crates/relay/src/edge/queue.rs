@@ -249,8 +249,7 @@ impl Queue {
 
     /// `true` if a datagram begins a frame that cannot be sent completely in time, and another one of its
     /// stream waits. The only frame of a stream is sent in any case, and one at the start or after a pause:
-    /// without data the rate would not grow, and a stream of large frames would have to give way to small ones
-    /// for ever.
+    /// without data the rate would not grow. A stream of large frames would give way to small ones for ever.
     fn is_too_long(&self, now: Instant, oldest: &Waiting) -> bool {
         let (Kind::Part { frame, .. }, Some(allowed)) = (oldest.kind, self.allowed) else { return false };
         let was_idle = self.taken[0].is_none_or(|taken| now.saturating_since(taken) > self.time());
