@@ -167,3 +167,11 @@ packets = true
 losses = true
 delays = true
 """
+
+
+def test_a_sweep_is_not_changed_by_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = Path(__file__).parents[2] / "examples/scenarios/radio.toml"
+    words = ["sweep", str(scenario), "--set", "sweep.queue=[1]", "--out", str(tmp_path / "out")]
+    assert main(words) == 2
+    assert "--set sweep.queue=[1]: expected a key of the scenario" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

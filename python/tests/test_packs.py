@@ -311,6 +311,19 @@ def test_foreign_missing_doubled_and_linked_files_are_named(toy: Path, said: Sai
     assert "ARTEFACT.md is a link, expected a file" in error
 
 
+def test_files_next_to_an_unpacked_pack_are_the_readers(
+    toy: Path, said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The results of `verify .` are there, and so is an environment.
+    monkeypatch.chdir(_unpacked(toy))
+    Path("venv").mkdir()
+    Path("venv/notes").write_text("a")
+    assert [said("verify", ".")[0] for _ in range(2)] == [0, 0]
+    Path("results/toy/extra.csv").write_text("a")
+    code, _, error = said("verify", ".")
+    assert (code, "results/toy/extra.csv is foreign" in error) == (1, True), error
+
+
 def test_other_files_are_no_packs(tmp_path: Path, said: Said) -> None:
     (tmp_path / "text.zip").write_text("no archive")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:

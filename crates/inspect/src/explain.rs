@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::flows::gaps::{FULL, GapReport, LEAST, SPACINGS};
+use crate::flows::gaps::{FULL, GapReport, LEAST, MAX_INSIDE, SPACINGS};
 
 #[cfg(test)]
 mod tests;
@@ -153,9 +153,48 @@ struct Interruption {
     missing: f64,
     full_at: Option<f64>,
     is_over: bool,
+    /// Packets inside, and since its end.
+    packets: [f64; 2],
 }
 
 impl Interruption {
+    /// Follows an interval with data.
+    fn on_data(&mut self, interval: &Interval, usual: Option<f64>) {
+        // Losses of the interval that ends it belong to it.
+        if !self.is_over {
+            self.missing += interval.lost.iter().sum::<f64>();
+        }
+        self.end(interval, usual);
+        self.packets[1] += interval.delivered;
+        let is_full = interval.delivered_bps.is_some_and(|rate| rate >= FULL * self.rate_before);
+        if self.full_at.is_none() && is_full {
+            self.full_at = Some(interval.at_s - interval.length_s);
+        }
+    }
+
+    /// `true` if another silence after few packets is a part of it, as in the report's gaps.
+    fn goes_on(&self) -> bool {
+        !self.is_over || self.packets[1] <= MAX_INSIDE as f64
+    }
+
+    /// Follows an interval without data.
+    fn on_silence(&mut self, interval: &Interval) {
+        self.packets = [self.packets[0] + self.packets[1], 0.0];
+        (self.to, self.is_over, self.full_at) = (interval.at_s, false, None);
+        self.missing += interval.lost.iter().sum::<f64>();
+        self.halt = self.halt.or(interval.halt);
+    }
+
+    fn report(&self) -> GapReport {
+        GapReport {
+            from_s: self.from,
+            to_s: self.to,
+            packets: self.packets[0] as u64,
+            missing: (self.missing >= 1.0).then_some(self.missing as u64),
+            full_rate_s: self.full_at,
+        }
+    }
+
     /// Ends in an interval with data, in the share of it that `usual` packets a second leave.
     fn end(&mut self, interval: &Interval, usual: Option<f64>) {
         if !std::mem::replace(&mut self.is_over, true) {
@@ -169,6 +208,8 @@ impl Interruption {
 pub struct Explainer {
     window: VecDeque<Interval>,
     interruption: Option<Interruption>,
+    /// The last one before, if it was long.
+    earlier: Option<Interruption>,
     has_begun: bool,
 }
 
@@ -193,18 +234,13 @@ impl Explainer {
         if delivered > 0.0 {
             self.has_begun = true;
             let usual = self.usual();
-            let Some(one) = &mut self.interruption else { return };
-            // Losses of the interval that ends it belong to it.
-            if !one.is_over {
-                one.missing += lost;
-            }
-            one.end(interval, usual);
-            let is_full = interval.delivered_bps.is_some_and(|rate| rate >= FULL * one.rate_before);
-            if one.full_at.is_none() && is_full {
-                one.full_at = Some(at_s - length_s);
-            }
-            if at_s - one.to > REMEMBERED {
-                self.interruption = None;
+            for each in [&mut self.interruption, &mut self.earlier] {
+                if let Some(one) = each {
+                    one.on_data(interval, usual);
+                    if at_s - one.to > REMEMBERED {
+                        *each = None;
+                    }
+                }
             }
             return;
         }
@@ -213,12 +249,11 @@ impl Explainer {
         if !self.has_begun || !is_wanted {
             return;
         }
-        if let Some(one) = self.interruption.as_mut().filter(|one| !one.is_over || one.full_at.is_none()) {
-            (one.to, one.is_over) = (at_s, false);
-            one.missing += lost;
-            one.halt = one.halt.or(interval.halt);
-            return;
+        if let Some(one) = self.interruption.as_mut().filter(|one| one.goes_on()) {
+            return one.on_silence(interval);
         }
+        let least = self.least_gap();
+        self.earlier = self.interruption.take().filter(|one| one.to - one.from > least).or(self.earlier);
         let carrying = self.window.iter().filter(|each| each.delivered > 0.0);
         let rates: Vec<f64> = carrying.filter_map(|each| each.delivered_bps).collect();
         let last = self.window.back().filter(|last| last.delivered > 0.0);
@@ -232,6 +267,7 @@ impl Explainer {
             missing: lost + lost_before,
             full_at: None,
             is_over: false,
+            packets: [0.0; 2],
         });
     }
 
@@ -254,22 +290,16 @@ impl Explainer {
     }
 
     fn sentence(&self, now: &Interval) -> String {
-        if let Some(one) = &self.interruption {
-            let is_long = one.to - one.from >= self.least_gap();
-            if is_long && !one.is_over {
+        let least = self.least_gap();
+        for one in [&self.interruption, &self.earlier].into_iter().flatten() {
+            if one.to - one.from <= least {
+                continue;
+            }
+            if !one.is_over {
                 let why = one.halt.map_or("nothing arrives", Halt::now);
                 return format!("no data since {:.1} s: {why}", one.from);
             }
-            if is_long {
-                let gap = GapReport {
-                    from_s: one.from,
-                    to_s: one.to,
-                    packets: 0,
-                    missing: (one.missing >= 1.0).then_some(one.missing as u64),
-                    full_rate_s: one.full_at,
-                };
-                return gap.explained(one.halt.map(Halt::then), true);
-            }
+            return one.report().explained(one.halt.map(Halt::then), true);
         }
         if let Some(halt) = now.halt.filter(|_| now.delivered == 0.0) {
             return halt.now().to_owned();

@@ -25,7 +25,7 @@ from whimbrel._reproduce.reproduce import Options
 from whimbrel._values.printed import counted
 from whimbrel._values.sheet import read_sheet
 from whimbrel._values.statistics import N_BASE, RELATIVE_ERROR, Precision
-from whimbrel.errors import InputError
+from whimbrel.errors import InputError, UsageError
 
 
 def reproduce(arguments: Sequence[str]) -> int:
@@ -91,7 +91,9 @@ def sweep(arguments: Sequence[str]) -> int:
         "Simulates every combination of a scenario's [sweep], each as often as its 95 % interval demands.",
         "whimbrel sweep examples/scenarios/radio.toml --metric goodput_bps --precision 0.1 --out out",
     )
-    parser.add_argument("scenario", type=Path, metavar="SCENARIO.toml", help="scenario with a [sweep]")
+    parser.add_argument(
+        "scenario", type=Path, metavar="SCENARIO.toml", help="scenario, usually with a [sweep]"
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -133,6 +135,11 @@ def sweep(arguments: Sequence[str]) -> int:
     extras.check("charts", "whimbrel sweep")
     if given.parquet:
         sweep_runs.check_parquet()
+    for change in given.set:
+        if change.strip().startswith("sweep."):
+            raise UsageError(
+                f"--set {change}: expected a key of the scenario; [sweep] is changed in its file"
+            )
     precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
     with output.claimed(given.out):
         rebuild.check(given.out, sweep=given.scenario.stem)

@@ -122,7 +122,7 @@ class _Pack:
         listed = self.manifest.files
         for path in listed:
             _check_name(self._pack, path)
-        found = set(self._members) if self._archive is not None else set(files_of(self._pack))
+        found = set(self._members) if self._archive is not None else self._unpacked()
         if foreign := sorted(found - listed.keys() - {manifest.NAME}):
             raise InputError(
                 f"{self._pack}: {foreign[0]} is foreign: the list of the pack does not name it"
@@ -135,6 +135,11 @@ class _Pack:
             total = sum(each.bytes for each in listed.values())
             if total > room:
                 raise InputError(f"{self._pack} would take {total} bytes unpacked: expected at most {room}")
+
+    def _unpacked(self) -> set[str]:
+        """The files of the pack's own folders: what others are next to them is the reader's."""
+        own = {path.partition("/")[0] for path in self.manifest.files}
+        return {path for path in files_of(self._pack) if path.partition("/")[0] in own}
 
     @contextmanager
     def _open(self, path: str) -> Iterator[IO[bytes]]:

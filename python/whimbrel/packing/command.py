@@ -87,6 +87,8 @@ def pack(arguments: Sequence[str]) -> int:
             " and tables"
         )
         print_line(f"check: whimbrel verify {markup(str(target))}")
+        if not given.wheel:
+            print_line("container/ installs Whimbrel from the package index; --wheel FILE packs it")
     return 0
 
 

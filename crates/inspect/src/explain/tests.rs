@@ -185,3 +185,34 @@ fn numbers_have_two_or_three_digits() {
     ];
     assert_eq!(rates, expected);
 }
+
+/// A stream that comes back with less than its rate, and in bursts: the intervals between them are no part of
+/// the interruption.
+#[test]
+fn an_interruption_ends_with_the_data_although_the_rate_does_not_return() {
+    let mut explainer = Explainer::default();
+    after(&mut explainer, [0.0, 8.0], |_| {});
+    after(&mut explainer, [8.0, 9.0], silent);
+    let bursts = |interval: &mut Interval| match (interval.at_s * 4.0) as u32 % 4 {
+        0 => (interval.delivered, interval.delivered_bps) = (0.0, Some(0.0)),
+        _ => interval.delivered_bps = Some(0.6e6),
+    };
+    let gap =
+        "no data from 8.0 to 9.0 s: the link was down; 100 packets missing; the full rate is not back yet";
+    assert_eq!(after(&mut explainer, [9.0, 14.25], bursts), gap);
+    let text = after(&mut explainer, [14.25, 20.25], bursts);
+    assert!(text.starts_with("everything arrives"), "{text}");
+}
+
+/// The report counts silences with at most three packets between them as one gap.
+#[test]
+fn a_few_packets_do_not_end_an_interruption() {
+    let mut explainer = Explainer::default();
+    after(&mut explainer, [0.0, 8.0], |_| {});
+    after(&mut explainer, [8.0, 9.0], silent);
+    let few = |interval: &mut Interval| interval.delivered = 2.0;
+    after(&mut explainer, [9.0, 9.25], few);
+    assert_eq!(after(&mut explainer, [9.25, 11.0], silent), "no data since 8.0 s: the link is down");
+    let text = after(&mut explainer, [11.0, 12.0], |_| {});
+    assert_eq!(text, "no data from 8.0 to 11.0 s but 2 packets: the link was down; 275 packets missing");
+}

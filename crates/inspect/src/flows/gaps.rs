@@ -18,7 +18,7 @@ const WEIGHT: f64 = 1.0 / 16.0;
 /// Packets from which a spacing is usual.
 const USUAL_FROM: u64 = 10;
 /// Silences separated by no more than this number of packets are one gap.
-const MAX_INSIDE: u64 = 3;
+pub(crate) const MAX_INSIDE: u64 = 3;
 /// Time over which a rate is measured, and the share of the rate before a gap that is the full rate.
 const RATE_OVER: Duration = Duration::from_millis(500);
 pub(crate) const FULL: f64 = 0.9;

@@ -100,6 +100,9 @@ fn frames_without_references_go_first_if_the_rate_is_short() {
 fn a_frame_that_cannot_be_sent_in_time_is_not_begun_and_one_that_was_is_finished() {
     let mut queue = queue();
     queue.set_rate(Some(DataRate::from_kilobits_per_second(160.0)));
+    // The first frame of all would be begun.
+    queue.push(part(0, false, ms(0)));
+    assert_eq!(rest(&mut queue, ms(0)), [0]);
     // Five packets take 250 ms at 20 kB/s, three 150 ms.
     for number in [1, 1, 1, 1, 1, 2, 2, 2] {
         queue.push(part(number, false, ms(0)));
