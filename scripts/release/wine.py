@@ -2,8 +2,8 @@
 
 Wine is not Windows. A program of 20 lines shows the differences: datagrams from 127.0.0.2 have the source
 127.0.0.1, an address that no interface has can be bound, the ECN bits are neither set nor reported, and each
-later call returns that nothing listens at an address. On a machine that does much else, the last datagram of a
-stream may miss its latency in the tests of repair.
+later call returns that nothing listens at an address. On a machine that does much else, the last datagram of
+a stream may miss its latency in the tests of repair.
 """
 
 from __future__ import annotations
