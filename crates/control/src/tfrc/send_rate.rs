@@ -70,10 +70,10 @@ pub struct SendRateConfig {
     pub max_rate: DataRate,
     /// DecayTime of [Faster Restart](super::faster_restart); `None` disables it.
     pub faster_restart: Option<Duration>,
-    /// W_init: the amount allowed in the first round-trip time, the least of slow start, and the amount that
-    /// an idle sender keeps. RFC 5348, Section 4.2 takes it from RFC 3390, the initial window of TCP at the
-    /// time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. TCP resumes after an idle time with its
-    /// initial window, too (RFC 5681, Section 4.1).
+    /// Amount allowed in the first round-trip time. RFC 5348, Section 4.2 takes W_init from RFC 3390, the
+    /// initial window of TCP at the time; [`Rfc6928`](InitialWindow::Rfc6928) is the present one. W_init as
+    /// the least rate of slow start and as the rate that an idle sender keeps remains RFC 3390's: RFC 6928,
+    /// Section 2 concerns the beginning of a connection only.
     pub initial_window: InitialWindow,
     /// Minimum p for the throughput equation; zero for no floor. Implementations that use a lookup table for
     /// the equation have one, of 1e-5.
@@ -363,8 +363,7 @@ impl SendRate {
             return Expiration::Reduced;
         };
         let receive_rate = self.receive_rates.max();
-        let recover_rate =
-            path.first_rate(self.config.initial_window) * if self.restart.is_some() { 2.0 } else { 1.0 };
+        let recover_rate = path.initial_rate() * if self.restart.is_some() { 2.0 } else { 1.0 };
         let little = if self.in_slow_start() {
             self.allowed < recover_rate * 2.0
         } else {
@@ -413,11 +412,7 @@ impl SendRate {
                 return;
             }
             self.last_doubled = Some(now);
-            let least = if self.probing {
-                path.segment_size / MAX_BACKOFF
-            } else {
-                path.first_rate(self.config.initial_window)
-            };
+            let least = if self.probing { path.segment_size / MAX_BACKOFF } else { path.initial_rate() };
             (self.allowed * 2.0).min(self.receive_limit).max(least)
         } else {
             self.equation.min(self.receive_limit).max(path.segment_size / MAX_BACKOFF)
