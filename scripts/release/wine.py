@@ -1,9 +1,9 @@
 """Wine, which runs the programs for Windows, and the tests of the crates on it.
 
-Wine is not Windows. A program of 20 lines shows the differences: datagrams from 127.0.0.2 have the source
-127.0.0.1, an address that no interface has can be bound, the ECN bits are neither set nor reported, and each
-later call returns that nothing listens at an address. On a machine that does much else, the last datagram of
-a stream may miss its latency in the tests of repair.
+Wine is not Windows. A program of 20 lines with sockets of the standard library shows that datagrams from
+127.0.0.2 have the source 127.0.0.1, that an address which no interface has can be bound, and that each later
+call returns that nothing listens. All datagrams of the skipped tests of ECN arrive as Not-ECT. On a busy
+machine, the last datagram of a stream may miss its latency in the tests of repair.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FOREIGN = "an address that no interface has can be bound"
 ECN = "the ECN bits are neither set nor reported"
 REFUSAL = "each later call returns that nothing listens"
 NS3 = "ns-3 is a program for Linux, whose headers are found on the drive Z:"
-SLOW = "a thousand handshakes take more than a minute, and the tests next to it wait for them"
+SLOW = "a thousand handshakes take more than the minute that the test has"
 # The tests that cannot pass under wine, with the reason.
 SKIPPED = {
     "ns3::ns3_": NS3,

@@ -32,8 +32,9 @@ const OF_PYTHON: [&str; 10] = [
 /// The place of a command that this program does not have; `None` if the Python package has none either.
 pub(crate) fn elsewhere(verb: &str) -> Option<String> {
     let has = OF_PYTHON.contains(&verb);
-    let files =
-        if verb == "examples" { "; the files are in share/doc/whimbrel/examples of this one" } else { "" };
+    // The relay alone has none.
+    let has_files = verb == "examples" && cfg!(feature = "laboratory");
+    let files = if has_files { "; the files are in the folder `examples` of this one" } else { "" };
     has.then(|| format!("`{verb}` is a command of the Python package{files} (docs/install.md)"))
 }
 
@@ -58,7 +59,7 @@ mod tests {
     #[test]
     fn commands_of_the_python_package_are_named() {
         assert!(EXAMPLES.ends_with(&format!("The Python package adds: {}.", OF_PYTHON.join(", "))));
-        assert!(elsewhere("examples").is_some_and(|place| place.contains("share/doc/whimbrel/examples")));
+        assert!(elsewhere("examples").is_some_and(|place| place.contains("the folder `examples`")));
         assert_eq!(elsewhere("example"), None);
     }
 }
